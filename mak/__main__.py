@@ -1,0 +1,6 @@
+"""``python -m mak``."""
+
+from mak.cli.main import script
+
+if __name__ == "__main__":
+    script()

@@ -1,0 +1,377 @@
+"""The nouns that travel between the rooms: frozen, without behaviour that needs the outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+# --------------------------------------------------------------------------------------- nodes
+
+
+class NodeKind(StrEnum):
+    """What a node is. A file that cannot be cut is one `FILE` node."""
+
+    FILE = "file"
+    HEADER = "header"
+    BODY = "body"
+    FUNCTION = "function"
+    CLASS = "class"
+    CLASS_BODY = "class_body"
+    METHOD = "method"
+
+
+class Aspect(StrEnum):
+    """Which side of a node a lock is about."""
+
+    #: The node's own text.
+    TEXT = ""
+    #: Its signature: what callers rely on.
+    API = "api"
+    #: A class with everything in it.
+    ALL = "all"
+
+
+_ASPECT = re.compile(r"^(?P<symbol>.*)#(?P<aspect>api|all)$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NodeId:
+    """The name of a lockable piece of a file; stable while other pieces move.
+
+    Written ``path`` for a whole file and ``path::symbol`` for a piece of it. A symbol is a
+    qualified name, ``[role]`` when the decorators give one (``overload``, ``setter``, …), and
+    ``#n`` for the n-th definition (n ≥ 2) that is still equal. Pieces that define nothing are
+    ``@header``, ``@body`` and ``@body:f`` (the run of statements after ``f``), in a class
+    ``C.@body`` and ``C.@body:m``. ``#api`` names a signature and ``#all`` a class with its members.
+    """
+
+    #: Relative to the repository's root, with ``/``.
+    path: str
+    #: Empty for the whole file.
+    symbol: str = ""
+    aspect: Aspect = Aspect.TEXT
+
+    @classmethod
+    def parse(cls, text: str) -> NodeId:
+        """Read an id as `str` writes it. A path that holds ``::`` is written ``path::``."""
+        path, sep, symbol = text.rpartition("::")
+        if not sep:
+            return cls(text)
+        match = _ASPECT.match(symbol)
+        if match:
+            return cls(path, match["symbol"], Aspect(match["aspect"]))
+        return cls(path, symbol)
+
+    def __str__(self) -> str:
+        if not self.symbol:
+            return f"{self.path}::" if "::" in self.path else self.path
+        suffix = f"#{self.aspect}" if self.aspect else ""
+        return f"{self.path}::{self.symbol}{suffix}"
+
+    @property
+    def file(self) -> NodeId:
+        """The file that holds this node."""
+        return NodeId(self.path)
+
+    @property
+    def api(self) -> NodeId:
+        """The signature of this node, as something to lock."""
+        return replace(self, aspect=Aspect.API)
+
+    @property
+    def node(self) -> NodeId:
+        """The node itself, without an aspect."""
+        return replace(self, aspect=Aspect.TEXT)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this names a whole file."""
+        return not self.symbol
+
+    @property
+    def containers(self) -> tuple[NodeId, ...]:
+        """What encloses this node, outermost first: its file, then its classes.
+
+        The text and the signature of class ``C`` lie inside ``C#all``.
+        """
+        if self.is_file:
+            return ()
+        parts = self.symbol.split(".")
+        leaf = self.aspect is Aspect.ALL or parts[-1].startswith("@")
+        inner = parts[:-1] if leaf else parts
+        return (
+            self.file,
+            *(NodeId(self.path, ".".join(inner[: i + 1]), Aspect.ALL) for i in range(len(inner))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One piece of a file: the bytes ``[start, end)`` of it."""
+
+    id: NodeId
+    kind: NodeKind
+    #: Byte offsets into the file; the nodes of a file tile it without gaps, in order.
+    start: int
+    end: int
+    #: Length in bytes of the blank lines and comments before the code, part of ``[start, end)``.
+    lead: int
+    #: 1-based line of `start`, and the last line.
+    line: int
+    end_line: int
+    #: Names bound at the scope that holds the node, also those in conditional blocks inside it.
+    names: tuple[str, ...] = ()
+    #: Digest of what callers rely on (signature, decorators, bases, bound names); never the body.
+    api: str = ""
+    #: The signature as text, for outlines: ``def f(a, b=1) -> int``, ``class C(Base)``, ….
+    signature: str = ""
+    #: Git blob id of the node's bytes.
+    digest: str = ""
+
+
+# --------------------------------------------------------------------------------------- locks
+
+
+class Mode(StrEnum):
+    """Multi-granularity lock modes (Gray 1975); `A` lets holders append side by side."""
+
+    IS = "IS"
+    IX = "IX"
+    S = "S"
+    X = "X"
+    A = "A"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lock:
+    """A mode on a node, an aspect of it, or a file."""
+
+    node: NodeId
+    mode: Mode
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.node}"
+
+
+# --------------------------------------------------------------------------------------- plans
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One agent's share of a request."""
+
+    id: str
+    goal: str
+    #: Nodes (``#api``: with their signature; a file: all of it) that the task may rewrite.
+    writes: tuple[NodeId, ...] = ()
+    #: Nodes it only needs to see.
+    reads: tuple[NodeId, ...] = ()
+    #: Files and symbols that do not exist yet.
+    creates: tuple[NodeId, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    #: Model spec that answers this task; empty: round-robin over the run's models.
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request as a DAG of tasks."""
+
+    request: str
+    tasks: tuple[Task, ...]
+    #: Names, signatures and conventions that every agent is told.
+    decisions: tuple[str, ...] = ()
+
+    def task(self, task_id: str) -> Task:
+        """Return the task with this id; raise KeyError."""
+        for task in self.tasks:
+            if task.id == task_id:
+                return task
+        raise KeyError(task_id)
+
+
+# --------------------------------------------------------------------------------------- replies
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """New text for a node; for a whole file, of the file (which may not exist yet)."""
+
+    node: NodeId
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """New symbols: in the file or class `parent`, after `after` or beside their kin."""
+
+    parent: NodeId
+    source: str
+    after: NodeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddImport:
+    """An import statement for the header of `path`; nothing when it is already there."""
+
+    path: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A node, a class with its members (``#all``), or a whole file to remove."""
+
+    node: NodeId
+
+
+Edit = Replace | Insert | AddImport | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A node that an agent was not granted, and why it asks."""
+
+    node: NodeId
+    write: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and money of one or more calls; `input` includes what came from a cache."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    calls: int = 0
+    #: US dollars; None: no price is known.
+    cost: float | None = 0.0
+    #: Whether any figure is our estimate because the endpoint reported none.
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            self.calls + other.calls,
+            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            self.estimated or other.estimated,
+        )
+
+
+class ReplyStatus(StrEnum):
+    """How an agent's turn ended."""
+
+    EDITED = "edited"
+    #: "No change required", asserted with a reason.
+    UNCHANGED = "unchanged"
+    #: It needs nodes that it was not granted.
+    NEEDS = "needs"
+    #: It will not or cannot, and says why.
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    #: The stream ended before the model said it was done.
+    INCOMPLETE = "incomplete"
+    EMPTY = "empty"
+    MALFORMED = "malformed"
+    #: The endpoint's content filter stopped it.
+    FILTERED = "filtered"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an agent answered, whole: stored before anything judges it."""
+
+    status: ReplyStatus
+    edits: tuple[Edit, ...] = ()
+    needs: tuple[Need, ...] = ()
+    reason: str = ""
+    notes: str = ""
+    usage: Usage = Usage()
+    model: str = ""
+    #: The text as it came, for the record; empty for agents that answer with nouns.
+    raw: str = ""
+
+
+# --------------------------------------------------------------------------------------- verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check saw."""
+
+    #: Stable id of the check, as in ``mak/checks``.
+    check: str
+    node: NodeId
+    #: One sentence: what is wrong, then what to do.
+    message: str
+    line: int = 0
+    #: What the task would have to be granted for the finding to go away.
+    needs: tuple[Need, ...] = ()
+
+
+class TaskState(StrEnum):
+    """Where a task stands."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    #: Its edit is accepted and waits for the wave's commit.
+    SETTLED = "settled"
+    #: Committed, or accepted as needing no change.
+    DONE = "done"
+    FAILED = "failed"
+    #: A task it depends on failed.
+    SKIPPED = "skipped"
+
+
+class RunState(StrEnum):
+    """Where a run stands, and how it ended."""
+
+    PLANNING = "planning"
+    RUNNING = "running"
+    DONE = "done"
+    #: Some tasks failed, or a wave is held; what landed stays.
+    FAILED = "failed"
+    #: A person said no at review.
+    DECLINED = "declined"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """How one task ended."""
+
+    state: TaskState
+    attempts: int = 0
+    reason: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class WaveOutcome:
+    """One commit: the tasks it holds, in plan order."""
+
+    commit: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    run: str
+    state: RunState
+    #: Commit ids; empty where there is none (unborn branch).
+    base: str
+    head: str
+    waves: tuple[WaveOutcome, ...] = ()
+    tasks: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    usage: Usage = Usage()
+    #: Why it stopped short, in one line; empty when everything landed.
+    reason: str = ""
