@@ -183,6 +183,8 @@ class Plan:
     tasks: tuple[Task, ...]
     #: Names, signatures and conventions that every agent is told.
     decisions: tuple[str, ...] = ()
+    #: Whether one failed task fails all that have not landed, as in a refactoring.
+    atomic: bool = False
 
     def task(self, task_id: str) -> Task:
         """Return the task with this id; raise KeyError."""
@@ -335,8 +337,10 @@ class RunState(StrEnum):
     PLANNING = "planning"
     RUNNING = "running"
     DONE = "done"
-    #: Some tasks failed, or a wave is held; what landed stays.
+    #: Some tasks failed; what landed stays.
     FAILED = "failed"
+    #: A wave waits for a person: what it wants to write was edited meanwhile. Everything is kept.
+    HELD = "held"
     #: A person said no at review.
     DECLINED = "declined"
     INTERRUPTED = "interrupted"
