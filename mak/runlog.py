@@ -1,0 +1,208 @@
+"""The record of a run: what was asked, answered and decided, in documents that Git keeps.
+
+Documents of a run: ``meta.json``, ``plan.json``, ``replies/<task>/<attempt>.json``,
+``log/<n>.jsonl`` (events) and ``outcome.json``, which is absent until the run has ended.
+
+Invariant: a reply is in Git before anything judges it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+from mak.agents import reply_from_json, reply_to_json
+from mak.events import Event, from_json, to_json
+from mak.model import Finding, NodeId, Outcome, Plan, Reply, RunState
+from mak.model import TaskOutcome, TaskState, Usage, WaveOutcome
+from mak.plan import parse_plan, plan_document
+from mak.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a run was started with."""
+
+    run: str
+    request: str
+    branch: str
+    base: str
+    models: tuple[str, ...]
+    planner: str
+    max_agents: int
+    #: Unix seconds.
+    started: float
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A reply in Git, with the digests of the nodes its agent was shown."""
+
+    reply: Reply
+    shown: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class RunLog:
+    """Collects documents and events of one run and writes them in as few commits as it may."""
+
+    store: Store
+    run: str
+    listener: Callable[[Event], None]
+    _documents: dict[str, bytes] = field(default_factory=dict)
+    _events: list[Event] = field(default_factory=list)
+    _chunks: int = 0
+
+    @classmethod
+    def start(
+        cls, store: Store, meta: Meta, plan: Plan, listener: Callable[[Event], None]
+    ) -> RunLog:
+        """Begin the record of a run with its reviewed plan."""
+        store.start_run(
+            meta.run,
+            {"meta.json": _dump(dataclasses.asdict(meta)), "plan.json": _dump(plan_document(plan))},
+        )
+        return cls(store, meta.run, listener)
+
+    @classmethod
+    def resume(cls, store: Store, run: str, listener: Callable[[Event], None]) -> RunLog:
+        """Go on with the record of an unfinished run."""
+        return cls(store, run, listener, _chunks=len(store.run_documents(run, "log/")))
+
+    def emit(self, event: Event) -> None:
+        """Show an event now and record it with the next `flush`."""
+        self._events.append(event)
+        self.listener(event)
+
+    def park(self, task: str, attempt: int, parked: Parked) -> None:
+        """Keep a reply with the next `flush`, which must come before the reply is judged."""
+        document = {"reply": reply_to_json(parked.reply), "shown": dict(parked.shown)}
+        self._documents[_reply_path(task, attempt)] = _dump(document)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Record how the run ended."""
+        self._documents["outcome.json"] = _dump(outcome_json(outcome))
+        self.flush()
+
+    def flush(self) -> None:
+        """Write everything collected in one commit."""
+        if self._events:
+            now = round(time.time(), 3)
+            lines = (json.dumps({"t": now, **to_json(event)}) for event in self._events)
+            self._documents[f"log/{self._chunks:06}.jsonl"] = "".join(
+                f"{line}\n" for line in lines
+            ).encode()
+        if self._documents:
+            self.store.record(self.run, self._documents)
+            self._chunks += bool(self._events)
+            self._documents = {}
+            self._events = []
+
+
+def read_meta(store: Store, run: str) -> Meta | None:
+    """Read what a run was started with; None when there is no such run."""
+    data = store.run_document(run, "meta.json")
+    if data is None:
+        return None
+    fields = json.loads(data)
+    return Meta(**{**fields, "models": tuple(fields["models"])})
+
+
+def read_plan(store: Store, run: str) -> Plan:
+    """Read the plan that a run carries out."""
+    return parse_plan(json.loads(store.run_document(run, "plan.json") or b"{}"))
+
+
+def read_replies(store: Store, run: str) -> dict[tuple[str, int], Parked]:
+    """Read every parked reply, by task and attempt."""
+    found = {}
+    for path, data in store.run_documents(run, "replies/").items():
+        _, task, attempt = path.split("/")
+        document = json.loads(data)
+        parked = Parked(reply_from_json(document["reply"]), document["shown"])
+        found[unquote(task), int(attempt.removesuffix(".json"))] = parked
+    return found
+
+
+def read_events(store: Store, run: str) -> Iterator[tuple[float, Event]]:
+    """Yield the events of a run with their times (Unix seconds), oldest first."""
+    for _, data in sorted(store.run_documents(run, "log/").items()):
+        for line in data.decode().splitlines():
+            fields = json.loads(line)
+            yield fields.pop("t"), from_json(fields)
+
+
+def read_outcome(store: Store, run: str) -> dict[str, Any] | None:
+    """Read how a run ended, as `outcome_json` wrote it; None while it has not."""
+    data = store.run_document(run, "outcome.json")
+    return None if data is None else json.loads(data)
+
+
+def is_unfinished(store: Store, run: str) -> bool:
+    """Whether ``--recover`` can go on with this run."""
+    outcome = read_outcome(store, run)
+    return outcome is None or outcome["state"] in (RunState.INTERRUPTED, RunState.HELD)
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as the document that ``--json`` prints and the run keeps."""
+    return {
+        "run": outcome.run,
+        "state": str(outcome.state),
+        "base": outcome.base,
+        "head": outcome.head,
+        "waves": [{"commit": w.commit, "tasks": list(w.tasks)} for w in outcome.waves],
+        "tasks": {
+            task: {
+                "state": str(o.state),
+                "attempts": o.attempts,
+                "reason": o.reason,
+                "usage": dataclasses.asdict(o.usage),
+            }
+            for task, o in outcome.tasks.items()
+        },
+        "findings": [
+            {"check": f.check, "node": str(f.node), "line": f.line, "message": f.message}
+            for f in outcome.findings
+        ],
+        "usage": dataclasses.asdict(outcome.usage),
+        "cost": outcome.usage.cost,
+        "reason": outcome.reason,
+    }
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    """Read what `outcome_json` wrote."""
+    return Outcome(
+        run=data["run"],
+        state=RunState(data["state"]),
+        base=data["base"],
+        head=data["head"],
+        waves=tuple(WaveOutcome(w["commit"], tuple(w["tasks"])) for w in data["waves"]),
+        tasks={
+            task: TaskOutcome(
+                TaskState(o["state"]), o["attempts"], o["reason"], Usage(**o["usage"])
+            )
+            for task, o in data["tasks"].items()
+        },
+        findings=tuple(
+            Finding(f["check"], NodeId.parse(f["node"]), f["message"], f["line"])
+            for f in data["findings"]
+        ),
+        usage=Usage(**data["usage"]),
+        reason=data["reason"],
+    )
+
+
+def _reply_path(task: str, attempt: int) -> str:
+    return f"replies/{quote(task, safe='')}/{attempt}.json"
+
+
+def _dump(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode()
