@@ -1,6 +1,6 @@
 """The record of a run: what was asked, answered and decided, in documents that Git keeps.
 
-Documents of a run: ``meta.json``, ``plan.json``, ``replies/<task>/<attempt>.json``,
+Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``replies/<task>/<attempt>.json``,
 ``log/<n>.jsonl`` (events) and ``outcome.json``, which is absent until the run has ended.
 
 Invariant: a reply is in Git before anything judges it.
@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from mak.agents import reply_from_json, reply_to_json
-from mak.events import Event, from_json, to_json
+from mak.events import Event, Planned, from_json, to_json
 from mak.model import Finding, NodeId, Outcome, Plan, Reply, RunState
 from mak.model import TaskOutcome, TaskState, Usage, WaveOutcome
 from mak.plan import parse_plan, plan_document
@@ -60,14 +60,9 @@ class RunLog:
     _chunks: int = 0
 
     @classmethod
-    def start(
-        cls, store: Store, meta: Meta, plan: Plan, listener: Callable[[Event], None]
-    ) -> RunLog:
-        """Begin the record of a run with its reviewed plan."""
-        store.start_run(
-            meta.run,
-            {"meta.json": _dump(dataclasses.asdict(meta)), "plan.json": _dump(plan_document(plan))},
-        )
+    def start(cls, store: Store, meta: Meta, listener: Callable[[Event], None]) -> RunLog:
+        """Begin the record of a run."""
+        store.start_run(meta.run, {"meta.json": _dump(dataclasses.asdict(meta))})
         return cls(store, meta.run, listener)
 
     @classmethod
@@ -79,6 +74,11 @@ class RunLog:
         """Show an event now and record it with the next `flush`."""
         self._events.append(event)
         self.listener(event)
+
+    def keep_plan(self, plan: Plan) -> None:
+        """Record the plan as it was approved, at once: from here on the run can be recovered."""
+        self._documents["plan.json"] = _dump(plan_document(plan))
+        self.flush()
 
     def park(self, task: str, attempt: int, parked: Parked) -> None:
         """Keep a reply with the next `flush`, which must come before the reply is judged."""
@@ -114,9 +114,16 @@ def read_meta(store: Store, run: str) -> Meta | None:
     return Meta(**{**fields, "models": tuple(fields["models"])})
 
 
-def read_plan(store: Store, run: str) -> Plan:
-    """Read the plan that a run carries out."""
-    return parse_plan(json.loads(store.run_document(run, "plan.json") or b"{}"))
+def read_plan(store: Store, run: str) -> Plan | None:
+    """Read the plan that a run carries out; None while none is approved."""
+    data = store.run_document(run, "plan.json")
+    return None if data is None else parse_plan(json.loads(data))
+
+
+def read_usage(store: Store, run: str) -> Usage:
+    """Return what planning a run has cost."""
+    planned = (e.usage for _, e in read_events(store, run) if isinstance(e, Planned))
+    return sum(planned, Usage())
 
 
 def read_replies(store: Store, run: str) -> dict[tuple[str, int], Parked]:

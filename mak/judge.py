@@ -1,0 +1,225 @@
+"""What becomes of a reply: accept it, ask again, widen the task, or fail it. Decides, does nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mak.checks import Change, run_checks
+from mak.model import (
+    Aspect,
+    Edit,
+    Finding,
+    Need,
+    NodeId,
+    NodeKind,
+    Reply,
+    ReplyStatus,
+    Task,
+)
+from mak.source import Draft, Proposal, Rejected, SourceFile, Sources
+
+#: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
+_DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Take the proposal into the draft; `proposal` is None when no change is required."""
+
+    proposal: Proposal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Turn the reply down and ask again, saying why."""
+
+    check: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Widen:
+    """The task needs more; `show`: its agent has to see it before it can answer."""
+
+    writes: tuple[NodeId, ...]
+    reads: tuple[NodeId, ...]
+    reason: str
+    show: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The task ends here."""
+
+    reason: str
+
+
+Verdict = Accept | Again | Widen | Fail
+
+#: nodes that resolve to a definition, in a tree
+Callers = Callable[[Sources, NodeId], Sequence[NodeId]]
+
+
+def judge(
+    reply: Reply,
+    task: Task,
+    draft: Draft,
+    shown: Mapping[str, str],
+    planned: frozenset[NodeId],
+    callers: Callers,
+) -> Verdict:
+    """Decide on one reply.
+
+    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that other
+    tasks, not failed, write.
+    """
+    match reply.status:
+        case ReplyStatus.EDITED:
+            return _judge_edits(reply, task, draft, shown, planned, callers)
+        case ReplyStatus.UNCHANGED:
+            if reply.reason:
+                return Accept(None)
+            return Again("unexplained", "no change was made and no reason given; give one of them")
+        case ReplyStatus.NEEDS:
+            return widen(reply.needs, task, draft, reply.reason)
+        case ReplyStatus.REFUSED:
+            return Fail(f"the agent will not: {reply.reason or 'no reason given'}")
+        case ReplyStatus.FILTERED:
+            return Fail(f"the endpoint's content filter stopped the answer. {reply.reason}".strip())
+        case ReplyStatus.TRUNCATED:
+            return Again("truncated", "the answer was cut off by its length limit; be shorter")
+        case ReplyStatus.INCOMPLETE:
+            return Again("incomplete", "the answer's stream ended before the answer did")
+        case ReplyStatus.EMPTY:
+            return Again("empty", "the answer was empty")
+        case ReplyStatus.MALFORMED:
+            return Again("malformed", reply.reason or "the answer does not fit the reply schema")
+
+
+def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Verdict:
+    """Turn needs into what the task lacks; `Again` when it lacks nothing or names nothing."""
+    unknown = [str(need.node) for need in needs if not _exists(draft, need.node)]
+    if unknown:
+        return Again("needs", f"asked for nodes that do not exist: {', '.join(unknown)}")
+    writes = tuple(dict.fromkeys(n.node for n in needs if n.write and n.node not in task.writes))
+    reads = tuple(
+        dict.fromkeys(
+            n.node for n in needs if not n.write and n.node not in (*task.reads, *task.writes)
+        )
+    )
+    if not writes and not reads:
+        return Again("needs", "everything that was asked for is already granted; use it")
+    known = {node.node for node in task.writes}
+    show = bool(reads) or any(node.node not in known for node in writes)
+    return Widen(writes, reads, why, show)
+
+
+def digest(draft: Draft, node: NodeId) -> str:
+    """Return the digest of a slot's text in the draft; empty when it does not exist."""
+    file = draft.file(node.path)
+    if file is None:
+        return ""
+    try:
+        text = file.text(node)
+    except KeyError:
+        return ""
+    return hashlib.sha1(text, usedforsecurity=False).hexdigest()
+
+
+def stale(draft: Draft, shown: Mapping[str, str], edits: Iterable[Edit]) -> list[NodeId]:
+    """Return the edited nodes whose text is not what the agent was shown."""
+    nodes = (getattr(edit, "node", None) for edit in edits)
+    return [
+        node
+        for node in nodes
+        if node is not None and str(node) in shown and digest(draft, node) != shown[str(node)]
+    ]
+
+
+def check_wave(draft: Draft, planned: frozenset[NodeId], callers: Callers) -> tuple[Finding, ...]:
+    """Return what the checks say about a whole wave, against its base."""
+    return run_checks(
+        Change(
+            before={path: draft.before(path) for path in draft.changes},
+            after=dict(draft.changes),
+            task=None,
+            edits=(),
+            created=frozenset(),
+            deleted=frozenset(),
+            planned=planned,
+            references=lambda node: callers(draft.sources, node),
+        )
+    )
+
+
+def _judge_edits(
+    reply: Reply,
+    task: Task,
+    draft: Draft,
+    shown: Mapping[str, str],
+    planned: frozenset[NodeId],
+    callers: Callers,
+) -> Verdict:
+    changed_meanwhile = stale(draft, shown, reply.edits)
+    if changed_meanwhile:
+        names = ", ".join(map(str, changed_meanwhile))
+        return Again("stale", f"{names} changed after it was shown; here it is as it is now")
+    granted = frozenset((*task.writes, *task.creates))
+    proposal = draft.propose(reply.edits, granted)
+    if isinstance(proposal, Rejected):
+        if proposal.needs:
+            verdict = widen(proposal.needs, task, draft, proposal.reason)
+            if isinstance(verdict, Widen):
+                return replace(verdict, show=True)
+        return Again(proposal.check, proposal.reason)
+    if not proposal.files:
+        return Again("no-edit", "the reply says 'edited' but edits nothing")
+    signatures = tuple(
+        node.api
+        for node in sorted(proposal.api_changed)
+        if node.api not in granted and _is_definition(draft, node) and not _covered(node, granted)
+    )
+    if signatures:
+        return Widen(signatures, (), "it changes a signature", show=False)
+    findings = run_checks(
+        Change(
+            before={path: draft.file(path) for path in proposal.files},
+            after=dict(proposal.files),
+            task=task,
+            edits=reply.edits,
+            created=proposal.created,
+            deleted=proposal.deleted,
+            planned=planned | granted,
+            references=lambda node: callers(draft.sources, node),
+        )
+    )
+    if not findings:
+        return Accept(proposal)
+    message = "; ".join(finding.message for finding in findings)
+    needs = [need for finding in findings for need in finding.needs]
+    if needs and all(finding.needs for finding in findings):
+        return widen(needs, task, draft, message)
+    return Again(findings[0].check, message)
+
+
+def _is_definition(draft: Draft, node: NodeId) -> bool:
+    file = draft.file(node.path)
+    found = file.get(node.node) if file is not None else None
+    return found is not None and found.kind in _DEFINITIONS
+
+
+def _covered(node: NodeId, granted: Collection[NodeId]) -> bool:
+    """Whether a grant of an enclosing file or class holds the node's signature too."""
+    return any(container in granted for container in node.containers)
+
+
+def _exists(draft: Draft, node: NodeId) -> bool:
+    file: SourceFile | None = draft.file(node.path)
+    if file is None:
+        return False
+    if node.is_file:
+        return True
+    name = replace(node, aspect=Aspect.TEXT)
+    return file.get(name) is not None

@@ -1,0 +1,563 @@
+"""The waves of one run: dispatch, park, judge, commit, until every task has ended.
+
+A wave's tasks build one draft. When the branch moves under it, the accepted replies are applied
+again on the new tip; what no longer fits is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mak import events, runlog
+from mak.agents import Agent, Assignment, build_assignment, open_agents
+from mak.config import Config
+from mak.errors import AgentError, AgentErrorKind, MakError
+from mak.judge import Accept, Again, Fail, Widen, check_wave, digest, judge, stale
+from mak.model import (
+    Finding,
+    NodeId,
+    Outcome,
+    Plan,
+    Reply,
+    RunState,
+    Task,
+    TaskOutcome,
+    TaskState,
+    Usage,
+    WaveOutcome,
+)
+from mak.plan import plan_digest
+from mak.runlog import Parked, RunLog
+from mak.schedule import Scheduler, Wave, locks_for
+from mak.source import Draft, Rejected, SourceFile, Sources, callers, merge, path_of, split
+from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
+
+#: How often one task may be widened (an agent's needs, a signature that it changes).
+WIDENINGS = 2
+#: Seconds between two looks at a lock that another process holds.
+POLL = 0.3
+#: How often one wave may be rebuilt because the branch moved while it was being committed.
+REBUILDS = 20
+
+
+@dataclass(slots=True)
+class Turn:
+    """Where one task stands between its attempts."""
+
+    task: Task
+    agent: Agent
+    asked: int = 0
+    rejected: int = 0
+    widened: int = 0
+    #: Why the last attempt was turned down, and what it was.
+    retry: str = ""
+    draft: Reply | None = None
+    #: An answer that is judged again under wider locks, instead of asking again.
+    again: tuple[Reply, Mapping[str, str]] | None = None
+    usage: Usage = field(default_factory=Usage)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An accepted reply, as it can be applied again when the wave's base moves."""
+
+    task: Task
+    reply: Reply
+    shown: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An answer (or none), with the digests of the nodes that its agent was shown."""
+
+    task: str
+    answer: Reply | AgentError
+    shown: Mapping[str, str]
+
+
+class Stop(Exception):
+    """The walk ends early; what landed stays, what was answered is kept."""
+
+    def __init__(self, state: RunState, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+
+
+class Waves:
+    """One run's plan on its way to commits."""
+
+    def __init__(
+        self,
+        store: Store,
+        log: RunLog,
+        plan: Plan,
+        *,
+        config: Config,
+        agents: Sequence[Agent],
+        max_agents: int,
+        hooks: bool,
+        base: str,
+        usage: Usage,
+    ) -> None:
+        self.store = store
+        self.log = log
+        self.plan = plan
+        self.config = config
+        self.max_agents = max_agents
+        self.hooks = hooks
+        self.base = base
+        self.usage = usage
+        self.scheduler = Scheduler(plan, capacity=max_agents)
+        pinned = {
+            spec: open_agents((spec,))[0] for spec in {t.model for t in plan.tasks if t.model}
+        }
+        self.turns = {
+            task.id: Turn(task, pinned.get(task.model) or agents[index % len(agents)])
+            for index, task in enumerate(plan.tasks)
+        }
+        self.parked: dict[tuple[str, int], Parked] = {}
+        self.landed: list[WaveOutcome] = []
+        self.findings: list[Finding] = []
+        self.settled: dict[str, Settled] = {}
+        self.waits: set[tuple[str, str, str]] = set()
+        self.inbox: list[Arrival] = []
+        self.arrived = anyio.Event()
+        self.tip = store.tip()
+        self.draft = Draft(sources_at(store, self.tip))
+
+    # ------------------------------------------------------------------------ the loop
+
+    async def carry_out(self) -> Outcome:
+        """Walk all waves; always leaves an outcome in the run log, and no lock behind."""
+        state, reason = RunState.DONE, ""
+        try:
+            async with anyio.create_task_group() as group:
+                while not self.scheduler.done:
+                    self._dispatch(group)
+                    if (wave := self.scheduler.wave()) is not None:
+                        self._land(wave)
+                        continue
+                    for arrival in await self._arrivals():
+                        self._judge(arrival)
+        except* Stop as stopped:
+            stop = _first(stopped)
+            state, reason = stop.state, str(stop)
+        except* anyio.get_cancelled_exc_class():
+            state, reason = RunState.INTERRUPTED, "interrupted"
+        return self._finish(state, reason)
+
+    def replay(self, landed: Mapping[str, str], parked: Mapping[tuple[str, int], Parked]) -> None:
+        """Take up what an earlier process did: tasks by the commit that holds them, and replies.
+
+        A level whose commit landed is over: what is not in the commit ended without one.
+        """
+        self.parked = dict(parked)
+        failed = {
+            event.task: event.reason
+            for _, event in runlog.read_events(self.store, self.log.run)
+            if isinstance(event, events.TaskFailed)
+        }
+        for (task, attempt), record in parked.items():
+            turn = self.turns[task]
+            turn.usage += record.reply.usage
+            if task in landed:
+                turn.asked = max(turn.asked, attempt)
+        for number, level in enumerate(self.scheduler.levels):
+            if not any(task in landed for task in level):
+                return
+            for task in level:
+                if task not in landed and task in failed:
+                    self.turns[task].reason = failed[task]
+                    self.scheduler.fail(task, failed[task])
+                elif self.scheduler.states[task] is TaskState.PENDING:
+                    self.scheduler.settle(task)
+            commit = next(landed[task] for task in level if task in landed)
+            self.landed.append(WaveOutcome(commit, tuple(t for t in level if t in landed)))
+            self.scheduler.committed(number)
+
+    # ------------------------------------------------------------------------ asking
+
+    def _dispatch(self, group: TaskGroup) -> None:
+        started = self.scheduler.start()
+        if started:
+            claims = {task: locks_for(self.turns[task].task) for task in started}
+            refused = self.store.acquire(claims)
+            for task, held in refused.items():
+                self.scheduler.external(task)
+                self._waits(task, str(held.node), held.holder)
+            for task in started:
+                if task not in refused:
+                    self._ask(group, task)
+        for task, conflict in self.scheduler.waiting().items():
+            self._waits(task, str(conflict.node), conflict.owner)
+
+    def _waits(self, task: str, node: str, holder: str) -> None:
+        if (task, node, holder) not in self.waits:
+            self.waits.add((task, node, holder))
+            self.log.emit(events.TaskWaiting(task, node, holder))
+
+    def _ask(self, group: TaskGroup, task_id: str) -> None:
+        turn = self.turns[task_id]
+        if turn.again is not None:
+            reply, shown = turn.again
+            turn.again = None
+            self._arrive(Arrival(task_id, reply, shown))
+            return
+        gone = [
+            str(node)
+            for node in turn.task.writes
+            if not digest(self.draft, node.node) and node not in turn.task.creates
+        ]
+        if gone and not all(NodeId.parse(name).is_file for name in gone):
+            error = AgentError(
+                f"{', '.join(gone)}: no longer there when the task's turn came",
+                kind=AgentErrorKind.UNAVAILABLE,
+            )
+            self._arrive(Arrival(task_id, error, {}))
+            return
+        turn.asked += 1
+        assignment, shares = build_assignment(
+            run=self.log.run,
+            task=turn.task,
+            attempt=turn.asked,
+            plan=self.plan,
+            sources=self.draft.sources,
+            base=self.draft.base,
+            retry=turn.retry,
+            draft=turn.draft,
+            budget=self.config.context_bytes,
+        )
+        shown = {str(slot.node): digest(self.draft, slot.node) for slot in assignment.slots}
+        record = self.parked.get((task_id, turn.asked))
+        self.log.emit(
+            events.TaskStarted(
+                task_id,
+                turn.asked,
+                turn.agent.spec,
+                tuple(str(slot.node) for slot in assignment.slots),
+                tuple(shares.items()),
+            )
+        )
+        if record is not None:
+            self._arrive(Arrival(task_id, record.reply, record.shown))
+        else:
+            group.start_soon(self._answer, turn.agent, assignment, shown)
+
+    async def _answer(self, agent: Agent, assignment: Assignment, shown: Mapping[str, str]) -> None:
+        limit = self.config.timeouts.task
+        answer: Reply | AgentError
+        try:
+            with anyio.fail_after(limit):
+                answer = await agent.answer(assignment)
+        except AgentError as error:
+            answer = error
+        except TimeoutError:
+            answer = AgentError(
+                f"no answer within {limit:g} s (timeouts.task)", kind=AgentErrorKind.TIMEOUT
+            )
+        except MakError as error:
+            answer = AgentError(str(error), kind=AgentErrorKind.UNAVAILABLE, hint=error.hint)
+        self._arrive(Arrival(assignment.task.id, answer, shown))
+
+    def _arrive(self, arrival: Arrival) -> None:
+        self.inbox.append(arrival)
+        self.arrived.set()
+
+    async def _arrivals(self) -> list[Arrival]:
+        """Wait for answers; park all that came, in one commit, before they are judged."""
+        if not self.inbox:
+            self.log.flush()
+            external = self.scheduler.has_external
+            with anyio.move_on_after(POLL if external else None):
+                await self.arrived.wait()
+            if external:
+                self.scheduler.retry_external()
+        self.arrived = anyio.Event()
+        arrivals, self.inbox = self.inbox, []
+        for arrival in arrivals:
+            turn, answer = self.turns[arrival.task], arrival.answer
+            if isinstance(answer, AgentError):
+                continue
+            reused = (arrival.task, turn.asked) in self.parked
+            if not reused:
+                self.parked[arrival.task, turn.asked] = parked = Parked(answer, arrival.shown)
+                self.log.park(arrival.task, turn.asked, parked)
+                turn.usage += answer.usage
+            self.log.emit(
+                events.ReplyParked(
+                    arrival.task, turn.asked, str(answer.status), answer.usage, reused
+                )
+            )
+        self.log.flush()
+        return arrivals
+
+    # ------------------------------------------------------------------------ judging
+
+    def _judge(self, arrival: Arrival) -> None:
+        turn, answer = self.turns[arrival.task], arrival.answer
+        if isinstance(answer, AgentError):
+            self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
+            return
+        planned = self._planned(except_for=arrival.task)
+        verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, callers)
+        match verdict:
+            case Accept(proposal):
+                if proposal is not None:
+                    self.draft.accept(proposal)
+                    self.settled[arrival.task] = Settled(turn.task, answer, arrival.shown)
+                changed = (
+                    (*proposal.changed, *proposal.created, *proposal.deleted) if proposal else ()
+                )
+                turn.reason = answer.reason if proposal is None else ""
+                self.scheduler.settle(arrival.task)
+                self.log.emit(events.TaskSettled(arrival.task, tuple(map(str, sorted(changed)))))
+            case Again(check, reason):
+                self._again(arrival.task, answer, check, reason)
+            case Widen():
+                self._widen(arrival, answer, verdict)
+            case Fail(reason):
+                self._fail(arrival.task, reason)
+
+    def _again(self, task: str, reply: Reply, check: str, reason: str) -> None:
+        turn = self.turns[task]
+        turn.rejected += 1
+        self.log.emit(events.ReplyRejected(task, turn.asked, check, reason))
+        if turn.rejected >= self.config.attempts:
+            self._fail(task, f"{reason} (asked {turn.rejected} times)")
+            return
+        turn.retry, turn.draft = reason, reply
+        self.scheduler.requeue(task)
+
+    def _widen(self, arrival: Arrival, reply: Reply, wider: Widen) -> None:
+        turn, task = self.turns[arrival.task], self.turns[arrival.task].task
+        names = tuple(map(str, (*wider.writes, *wider.reads)))
+        blocked = self.store.uncommitted([node.path for node in wider.writes])
+        if blocked:
+            self._fail(task.id, f"it needs {', '.join(blocked)}, which has uncommitted changes")
+            return
+        if turn.widened >= WIDENINGS:
+            self._fail(task.id, f"it still needs {', '.join(names)}. {wider.reason}")
+            return
+        turn.widened += 1
+        turn.task = replace(
+            task, writes=(*task.writes, *wider.writes), reads=(*task.reads, *wider.reads)
+        )
+        if wider.show:
+            turn.retry, turn.draft = wider.reason, reply
+        else:
+            turn.again = (reply, arrival.shown)
+        self.scheduler.requeue(task.id, locks_for(turn.task))
+        busy = task.id in self.scheduler.waiting()
+        self.log.emit(events.TaskWidened(task.id, names, queued=busy))
+
+    def _fail(self, task: str, reason: str) -> None:
+        self.turns[task].reason = reason
+        self.settled.pop(task, None)
+        skipped = self.scheduler.fail(task, reason)
+        self.log.emit(events.TaskFailed(task, reason))
+        for other in skipped:
+            self.turns[other].reason = f"{task}, on which it depends, failed"
+            self.log.emit(events.TaskSkipped(other, task))
+        self.store.release((task,))
+        if self.plan.atomic:
+            raise Stop(
+                RunState.FAILED,
+                f"{task} failed ({reason}), and this plan lands as a whole or not at all",
+            )
+
+    def _planned(self, except_for: str) -> frozenset[NodeId]:
+        """Return the nodes that other tasks have written in this wave or still will."""
+        over = (TaskState.FAILED, TaskState.SKIPPED, TaskState.DONE)
+        return frozenset(
+            node
+            for task, turn in self.turns.items()
+            if task != except_for and self.scheduler.states[task] not in over
+            for node in turn.task.writes
+        )
+
+    # ------------------------------------------------------------------------ landing
+
+    def _land(self, wave: Wave) -> None:
+        """Commit a complete wave, rebuilding it when the branch has moved."""
+        for _ in range(REBUILDS):
+            if self.store.tip() != self.tip and not self._rebuild():
+                return
+            if not self._passes():
+                if self.scheduler.wave() is None:
+                    return
+                continue
+            tasks = tuple(task.id for task in self.plan.tasks if task.id in self.settled)
+            if not self.draft.changes:
+                self._over(wave)
+                return
+            message = wave_message(self.log.run, wave.number, self.plan, tasks)
+            result = self.store.commit_wave(
+                WaveWrite(
+                    run=self.log.run,
+                    number=wave.number,
+                    parent=self.tip,
+                    files={p: f.data if f else None for p, f in self.draft.changes.items()},
+                    message=message,
+                    nodes={p: _versions(f) for p, f in self.draft.changes.items()},
+                    tasks=tasks,
+                    merge=merge_bytes,
+                    hooks=self.hooks,
+                )
+            )
+            match result:
+                case Committed():
+                    if result.merged:
+                        self.log.emit(events.WaveMerged(wave.number, tuple(result.merged)))
+                    subject = message.split("\n", 1)[0]
+                    self.log.emit(events.WaveCommitted(wave.number, result.commit, subject, tasks))
+                    self.landed.append(WaveOutcome(result.commit, tasks))
+                    self._over(wave, result.commit)
+                    return
+                case WaveHeld():
+                    self.log.emit(events.WaveHeld(wave.number, tuple(result.paths), result.reason))
+                    raise Stop(RunState.HELD, result.reason)
+                case Moved():
+                    continue
+        raise Stop(
+            RunState.HELD, f"the branch moved {REBUILDS} times while a wave was being committed"
+        )
+
+    def _over(self, wave: Wave, commit: str = "") -> None:
+        self.log.flush()
+        self.settled = {}
+        self.scheduler.committed(wave.number)
+        if commit or self.store.tip() != self.tip:
+            self.tip = commit or self.store.tip()
+            self.draft = Draft(sources_at(self.store, self.tip))
+
+    def _rebuild(self) -> bool:
+        """Apply the accepted replies to the branch as it is; False: some are asked again."""
+        self.tip = self.store.tip()
+        self.draft = Draft(sources_at(self.store, self.tip))
+        settled, self.settled = self.settled, {}
+        whole = True
+        for task_id, entry in settled.items():
+            moved = stale(self.draft, entry.shown, entry.reply.edits)
+            granted = frozenset((*entry.task.writes, *entry.task.creates))
+            result = self.draft.propose(entry.reply.edits, granted)
+            if moved or isinstance(result, Rejected):
+                names = ", ".join(map(str, moved)) or str(getattr(result, "reason", ""))
+                reason = f"the branch moved under the edit: {names}"
+                self._again(task_id, entry.reply, "moved", reason)
+                whole = False
+            else:
+                self.draft.accept(result)
+                self.settled[task_id] = entry
+        return whole
+
+    def _passes(self) -> bool:
+        """Check the whole wave; tasks that a finding blames fail, and the rest is built anew."""
+        findings = check_wave(self.draft, self._planned(except_for=""), callers)
+        if not findings:
+            return True
+        blamed = {
+            task_id: finding
+            for finding in findings
+            for task_id, entry in self.settled.items()
+            if finding.node.path in {path_of(edit) for edit in entry.reply.edits}
+        }
+        if not blamed:
+            self.findings.extend(findings)
+            raise Stop(RunState.FAILED, findings[0].message)
+        self.findings.extend(blamed.values())
+        for task_id, finding in blamed.items():
+            self._fail(task_id, f"{finding.check}: {finding.message}")
+        self._rebuild()
+        return False
+
+    # ------------------------------------------------------------------------ the end
+
+    def _finish(self, state: RunState, reason: str) -> Outcome:
+        states = self.scheduler.states
+        self.store.release(tuple(self.turns))
+        if state is RunState.DONE and any(
+            states[task] in (TaskState.FAILED, TaskState.SKIPPED) for task in self.turns
+        ):
+            state, reason = RunState.FAILED, "some tasks did not land"
+        ended = state in (RunState.DONE, RunState.FAILED)
+        outcome = Outcome(
+            run=self.log.run,
+            state=state,
+            base=self.base,
+            head=self.store.tip(),
+            waves=tuple(self.landed),
+            tasks={
+                task: TaskOutcome(
+                    _final(states[task], ended),
+                    turn.asked,
+                    turn.reason
+                    or (reason if _final(states[task], ended) is TaskState.FAILED else ""),
+                    turn.usage,
+                )
+                for task, turn in self.turns.items()
+            },
+            findings=tuple(self.findings),
+            usage=sum((turn.usage for turn in self.turns.values()), self.usage),
+            reason=reason,
+        )
+        self.log.emit(events.RunFinished(str(state), reason))
+        self.log.finish(outcome)
+        return outcome
+
+
+def sources_at(store: Store, commit: str) -> Sources:
+    """Return a view of the store's repository at a commit (empty: of nothing)."""
+    return Sources(store.entries(commit), store.read, store.cache, opaque=store.opaque_reason)
+
+
+def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
+    """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
+    goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
+    more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
+    subject = _cut(goals[tasks[0]], 72 - len(more)) + more
+    body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
+    trailers = {
+        "MAK-Run": run,
+        "MAK-Wave": str(number + 1),
+        "MAK-Kind": "wave",
+        "MAK-Plan": plan_digest(plan),
+        "MAK-Tasks": ", ".join(tasks),
+    }
+    lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
+    return f"{subject}\n\n{body}\n\n{lines}\n"
+
+
+def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merge two versions of a file by its nodes; None when both changed the same."""
+    result = merge(split(base, path), split(ours, path), split(theirs, path))
+    return result.data if isinstance(result, SourceFile) else None
+
+
+def _versions(file: SourceFile | None) -> list[tuple[str, bytes]]:
+    if file is None:
+        return []
+    return [(node.id.symbol, file.data[node.start : node.end]) for node in file.nodes]
+
+
+def _final(state: TaskState, ended: bool) -> TaskState:
+    """Return how a task ended when its run did; an unfinished run keeps states as they are."""
+    if ended and state not in (TaskState.DONE, TaskState.SKIPPED):
+        return TaskState.FAILED
+    return state
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
+
+
+def _first(group: BaseExceptionGroup[Stop]) -> Stop:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, Stop)
+    return error
