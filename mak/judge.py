@@ -1,4 +1,4 @@
-"""What becomes of a reply: accept it, ask again, widen the task, or fail it. Decides, does nothing."""
+"""What becomes of a reply: accept it, ask again, widen the task, or fail it; decides, never acts."""
 
 from __future__ import annotations
 

@@ -18,8 +18,18 @@ from urllib.parse import quote, unquote
 
 from mak.agents import reply_from_json, reply_to_json
 from mak.events import Event, Planned, from_json, to_json
-from mak.model import Finding, NodeId, Outcome, Plan, Reply, RunState
-from mak.model import TaskOutcome, TaskState, Usage, WaveOutcome
+from mak.model import (
+    Finding,
+    NodeId,
+    Outcome,
+    Plan,
+    Reply,
+    RunState,
+    TaskOutcome,
+    TaskState,
+    Usage,
+    WaveOutcome,
+)
 from mak.plan import parse_plan, plan_document
 from mak.store import Store
 
