@@ -1,0 +1,25 @@
+"""One task, one reply: what an agent is shown, how it answers, and who can be one."""
+
+from mak.agents.assignment import Agent, Ask, Asked, Assignment, Slot
+from mak.agents.record import reply_from_json, reply_to_json
+from mak.agents.registry import AGENTS, close, open_agents, open_planner, parse_spec
+from mak.agents.shown import Context, context
+from mak.providers.request import NoAnswer
+
+__all__ = [
+    "AGENTS",
+    "Agent",
+    "Ask",
+    "Asked",
+    "Assignment",
+    "Context",
+    "NoAnswer",
+    "Slot",
+    "close",
+    "context",
+    "open_agents",
+    "open_planner",
+    "parse_spec",
+    "reply_from_json",
+    "reply_to_json",
+]

@@ -1,0 +1,27 @@
+"""How patient a caller is: deadlines, retries, waits and answer sizes, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits of one question; seconds and tokens."""
+
+    #: One call, from the first byte sent to the last byte read.
+    deadline: float = 300.0
+    connect: float = 10.0
+    #: Calls after the first for errors that may pass; rungs that are not supported do not count.
+    retries: int = 6
+    #: First pause between retries; doubles up to `backoff_max`. The endpoint's wish comes first.
+    backoff: float = 0.5
+    backoff_max: float = 20.0
+    #: Longest pause that an endpoint may ask for before the question is given up.
+    max_wait: float = 60.0
+    #: Calls that may be under way at one (endpoint, model) at once.
+    concurrency: int = 8
+    #: Tokens that a truncated answer may be asked again with.
+    max_output: int = 64_000
+    #: Times an answer that does not parse is sent back with the errors.
+    repairs: int = 2

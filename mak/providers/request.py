@@ -1,0 +1,104 @@
+"""What is asked of a model, what comes back, and the error for "nothing came back"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from mak.errors import AgentError, AgentErrorKind
+from mak.model import Usage
+
+
+class Rung(StrEnum):
+    """How a reply of a given shape is asked for, strictest first."""
+
+    JSON_SCHEMA = "json_schema"
+    TOOL = "tool"
+    JSON_OBJECT_SCHEMA = "json_object_schema"
+    JSON_OBJECT = "json_object"
+    #: In words; every endpoint takes this one.
+    PROMPT = "prompt"
+
+
+#: Rungs on which the model sees the schema only if the prompt spells it out.
+IN_WORDS = frozenset({Rung.JSON_OBJECT_SCHEMA, Rung.JSON_OBJECT, Rung.PROMPT})
+
+
+class Stop(StrEnum):
+    """Why the model stopped."""
+
+    DONE = "done"
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    #: Prompt and answer did not fit the model's window.
+    CONTEXT = "context"
+    EMPTY = "empty"
+    #: The stream ended without a stop reason: nobody knows what is missing.
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model, in the order that caches best."""
+
+    #: Rules; the same for every agent of every run.
+    system: str
+    #: The same for every agent of one run.
+    shared: str
+    prompt: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema_name: str = "reply"
+    #: Tokens of the answer.
+    max_tokens: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back over all calls that one question took."""
+
+    text: str
+    stop: Stop
+    #: Every call is in it, usable or not.
+    usage: Usage
+    model: str
+    rung: Rung = Rung.PROMPT
+    #: What the endpoint said about a refusal or a filter.
+    detail: str = ""
+
+
+class NoAnswer(AgentError):
+    """No answer came; `usage` is what the calls cost all the same."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: AgentErrorKind,
+        status: int | None = None,
+        retry_after: float | None = None,
+        hint: str = "",
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message, kind=kind, status=status, retry_after=retry_after, hint=hint)
+        self.usage = usage or Usage()
+
+
+class Provider(Protocol):
+    """One wire format at one endpoint."""
+
+    #: As in a model spec: ``anthropic``, ``openai``, ``local``.
+    name: str
+    #: Base URL without credentials; with the model it names the quota that callers share.
+    endpoint: str
+    rungs: tuple[Rung, ...]
+
+    async def complete(self, model: str, request: Request, rung: Rung) -> Completion:
+        """Make one call, without retries or a deadline. Raise `NoAnswer` when nothing came."""
+        ...
+
+    async def close(self) -> None:
+        """Give up the connections; further calls open new ones."""
+        ...
