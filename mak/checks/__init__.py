@@ -1,0 +1,1 @@
+"""Before, after → findings: one rule per file."""

@@ -1,0 +1,128 @@
+"""Does a function still take every call it took, and give each argument to the same parameter?
+
+For a fixed number ``k`` of positional arguments, the keyword sets that a signature accepts are
+exactly those between two bounds: the names it still *requires* and the names it still *allows*. So
+one signature accepts all that another does when, for every ``k``, its bounds enclose the other's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a call must fit. The order within the positional ones is the order of the source."""
+
+    positional_only: tuple[str, ...] = ()
+    positional: tuple[str, ...] = ()
+    keyword_only: tuple[str, ...] = ()
+    #: Names, of any kind, that a call may leave out.
+    optional: frozenset[str] = frozenset()
+    #: ``*args``: any number of further positional arguments.
+    many: bool = False
+    #: ``**kwargs``: any other keyword.
+    any_keyword: bool = False
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """All that a positional argument can fill, in order."""
+        return self.positional_only + self.positional
+
+    def without_first(self) -> Parameters:
+        """What a call through an instance or a class has to fit."""
+        if self.positional_only:
+            return replace(self, positional_only=self.positional_only[1:])
+        return replace(self, positional=self.positional[1:])
+
+    def accepts(self, count: int, keywords: Collection[str]) -> bool:
+        """Whether a call with `count` positional arguments and these keywords fits."""
+        bounds = _bounds(self, count)
+        if bounds is None:
+            return False
+        names = frozenset(keywords)
+        return bounds.required <= names and bounds.allows(names)
+
+    def accepts_all(self, old: Parameters) -> bool:
+        """Whether every call that fits `old` fits here."""
+        # Past the longer one nothing changes with the count, except that `*args` must be there.
+        last = max(len(old.ordered), len(self.ordered)) + 1
+        for count in range(last + 1):
+            theirs = _bounds(old, count)
+            if theirs is None:
+                continue
+            ours = _bounds(self, count)
+            if ours is None or not ours.required <= theirs.required or not ours.encloses(theirs):
+                return False
+        return True
+
+    def replaces(self, old: Parameters) -> bool:
+        """Whether every call of `old` fits here and no argument changes its parameter.
+
+        ``f(a, b)`` → ``f(b, a)`` takes every positional call and means another thing by it.
+        """
+        if not self.accepts_all(old):
+            return False
+        # One that is shorter sends arguments to `*args`; one that is longer takes some from there.
+        if len(self.ordered) < len(old.ordered):
+            return False
+        if old.many and len(self.ordered) > len(old.ordered):
+            return False
+        known = {*old.ordered, *old.keyword_only}
+        for i, (before, after) in enumerate(zip(old.ordered, self.ordered, strict=False)):
+            renamed = before not in self.ordered and after not in known
+            if before != after and not (renamed and i < len(old.positional_only)):
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    required: frozenset[str]
+    #: What may be named; with `others`, what may not.
+    names: frozenset[str]
+    others: bool
+
+    def allows(self, keywords: frozenset[str]) -> bool:
+        if self.others:
+            return not keywords & self.names
+        return keywords <= self.names
+
+    def encloses(self, other: _Bounds) -> bool:
+        if other.others:
+            return self.others and self.names <= other.names
+        return self.allows(other.names)
+
+
+def _bounds(parameters: Parameters, count: int) -> _Bounds | None:
+    """Return the keywords that may go with `count` positional arguments; None: no call fits."""
+    ordered = parameters.ordered
+    if count > len(ordered) and not parameters.many:
+        return None
+    if any(name not in parameters.optional for name in parameters.positional_only[count:]):
+        return None
+    skip = max(0, count - len(parameters.positional_only))
+    filled, free = parameters.positional[:skip], parameters.positional[skip:]
+    named = frozenset((*free, *parameters.keyword_only))
+    required = named - parameters.optional
+    if parameters.any_keyword:
+        return _Bounds(required, frozenset(filled), others=True)
+    return _Bounds(required, named, others=False)
+
+
+def parameters_of(arguments: ast.arguments) -> Parameters:
+    """Read the parameters of a function's syntax tree."""
+    ordered = [*arguments.posonlyargs, *arguments.args]
+    defaults = {arg.arg for arg in ordered[len(ordered) - len(arguments.defaults) :]}
+    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    defaults |= {arg.arg for arg, default in pairs if default is not None}
+    return Parameters(
+        positional_only=tuple(arg.arg for arg in arguments.posonlyargs),
+        positional=tuple(arg.arg for arg in arguments.args),
+        keyword_only=tuple(arg.arg for arg in arguments.kwonlyargs),
+        optional=frozenset(defaults),
+        many=arguments.vararg is not None,
+        any_keyword=arguments.kwarg is not None,
+    )
