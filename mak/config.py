@@ -37,21 +37,6 @@ class Timeouts(_Section):
 
     #: One agent's answer to one task.
     task: float = Field(default=600.0, gt=0)
-    #: The planner's answer to one prompt.
-    plan: float = Field(default=600.0, gt=0)
-    #: Silence on a stream that has started.
-    idle: float = Field(default=120.0, gt=0)
-
-
-class Budgets(_Section):
-    """Sizes in tokens of what models are shown and may answer."""
-
-    #: Source that the planner is shown.
-    plan: int = Field(default=24_000, ge=1_000)
-    #: Source that one agent is shown.
-    context: int = Field(default=24_000, ge=1_000)
-    #: Longest answer of one call.
-    output: int = Field(default=32_000, ge=1_000)
 
 
 class Config(_Section):
@@ -65,8 +50,11 @@ class Config(_Section):
     max_agents: int = Field(default=4, ge=1, le=64)
     #: Times that an agent is asked for one task.
     attempts: int = Field(default=3, ge=1, le=10)
+    #: Tokens of source that the planner is shown.
+    planner_tokens: int = Field(default=24_000, ge=1_000)
+    #: Bytes of source that one agent is shown.
+    context_bytes: int = Field(default=96_000, ge=4_000)
     timeouts: Timeouts = Timeouts()
-    budgets: Budgets = Budgets()
 
 
 def load(path: Path | None, work_dir: Path) -> Config:
@@ -287,7 +275,11 @@ for _class in (_Loader, _Dumper):
 
 
 def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in data else None
+    if re.search(r"[\r\x85\u2028\u2029\ufeff]", data):
+        # Line breaks to YAML, so that only escapes keep them.
+        style: str | None = '"'
+    else:
+        style = "|" if "\n" in data else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
 

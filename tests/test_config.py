@@ -30,7 +30,7 @@ def test_project_file_is_found_in_the_work_directory(tmp_path: Path) -> None:
     config = load(None, tmp_path)
     assert config.max_agents == 7
     assert config.timeouts.task == 30
-    assert config.timeouts.plan == Config().timeouts.plan
+    assert config.attempts == Config().attempts
 
 
 def test_explicit_file_replaces_the_project_file(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_config_is_frozen() -> None:
             "max_agents: 2\ntimeouts:\n  tsk: 1\n",
             "reading c.yaml:3: unknown key 'timeouts.tsk'; did you mean 'task'?",
         ),
-        ("timeouts:\n  zzz: 1\n", "unknown key 'timeouts.zzz'; known: task, plan, idle"),
+        ("timeouts:\n  zzz: 1\n", "unknown key 'timeouts.zzz'; known: task"),
         ("# c\nmax_agents: '3'\n", "reading c.yaml:2: max_agents: should be a whole number"),
         ("max_agents: true\n", "max_agents: should be a whole number"),
         ("max_agents: 0\n", "max_agents: input should be greater than or equal to 1"),
@@ -146,7 +146,9 @@ JSON_DATA = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | JSON_TEXT
-    | st.sampled_from(["", "no", "~", "1e3", "1.", "- a", "a: b", "#x", "x\ny", "x\n", " x\n\n"]),
+    | st.sampled_from(
+        ["", "no", "~", "1e3", "1.", "- a", "a: b", "#x", "x\ny", "x\n", " x\n\n", "\x85", "a\r\nb"]
+    ),
     lambda inner: st.lists(inner) | st.dictionaries(JSON_TEXT, inner),
     max_leaves=20,
 )
