@@ -1,0 +1,187 @@
+"""Everything that can happen to a plan, in any order."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from mak.model import Lock, Plan, TaskState
+from mak.schedule import Scheduler, compatible, levels, locks_for, with_intentions
+from tests.schedule.plans import NODES, nodes, plans, task
+
+RUNNING, PENDING, SETTLED = TaskState.RUNNING, TaskState.PENDING, TaskState.SETTLED
+ENDED = (TaskState.DONE, TaskState.FAILED, TaskState.SKIPPED)
+
+
+def clash(one: tuple[Lock, ...], other: tuple[Lock, ...]) -> bool:
+    return any(a.node == b.node and not compatible(a.mode, b.mode) for a in one for b in other)
+
+
+class Carried(RuleBasedStateMachine):
+    """A plan carried out by a kernel that does whatever it may."""
+
+    @initialize(plan=plans(), capacity=st.integers(1, 5))
+    def begin(self, plan: Plan, capacity: int) -> None:
+        self.plan = plan
+        self.capacity = capacity
+        self.s = Scheduler(plan, capacity=capacity)
+        self.level = {t: n for n, tasks in enumerate(levels(plan)) for t in tasks}
+        self.elsewhere: set[str] = set()
+        self.waves: list[int] = []
+        self.failed: dict[str, str] = {}
+        self.settled: set[str] = set()
+
+    def having(self, *states: TaskState) -> list[str]:
+        return [t.id for t in self.plan.tasks if self.s.states[t.id] in states]
+
+    def ready(self) -> list[str]:
+        """Pending tasks that wait for nothing but locks and capacity, by the barrier's rule."""
+        open_levels = [self.level[t] for t in self.having(PENDING, RUNNING, SETTLED)]
+        return [
+            t
+            for t in self.having(PENDING)
+            if t not in self.elsewhere and self.level[t] == min(open_levels)
+        ]
+
+    @rule()
+    def start(self) -> None:
+        before = self.ready()
+        held = {t: self.s.locks(t) for t in self.having(RUNNING)}
+        granted = self.s.start()
+        # in plan order, each granted unless a lock or the capacity stands in the way
+        expected = []
+        for t in before:
+            if len(held) == self.capacity:
+                break
+            if not any(clash(self.s.locks(t), locks) for locks in held.values()):
+                held[t] = self.s.locks(t)
+                expected.append(t)
+        assert list(granted) == expected
+        assert set(granted) == set(before) & set(self.having(RUNNING))
+
+    @precondition(lambda self: self.having(RUNNING))
+    @rule(data=st.data())
+    def settle(self, data: st.DataObject) -> None:
+        t = data.draw(st.sampled_from(self.having(RUNNING)))
+        self.s.settle(t)
+        self.settled.add(t)
+
+    @precondition(lambda self: self.having(PENDING, RUNNING, SETTLED))
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        t = data.draw(st.sampled_from(self.having(PENDING, RUNNING, SETTLED)))
+        before = set(self.having(PENDING))
+        skipped = self.s.fail(t, "no")
+        self.failed[t] = "no"
+        self.settled.discard(t)
+        self.elsewhere -= {t, *skipped}
+        assert set(skipped) == before - {t} - set(self.having(PENDING))
+        assert all(self.s.because[later] == t for later in skipped)
+
+    @precondition(lambda self: self.having(RUNNING, SETTLED))
+    @rule(data=st.data(), wider=nodes)
+    def requeue(self, data: st.DataObject, wider: tuple) -> None:  # type: ignore[type-arg]
+        t = data.draw(st.sampled_from(self.having(RUNNING, SETTLED)))
+        locks = (*self.s.locks(t), *locks_for(task("x", " ".join(map(str, wider)))))
+        self.s.requeue(t, locks)
+        self.settled.discard(t)
+        assert self.s.locks(t) == with_intentions(locks)
+
+    @precondition(lambda self: self.having(RUNNING))
+    @rule(data=st.data(), node=st.sampled_from(NODES))
+    def widen(self, data: st.DataObject, node) -> None:  # type: ignore[no-untyped-def]
+        t = data.draw(st.sampled_from(self.having(RUNNING)))
+        more = locks_for(task("x", str(node)))
+        busy = any(clash(more, self.s.locks(o)) for o in self.having(RUNNING) if o != t)
+        assert (self.s.widen(t, more) is not None) == busy
+
+    @precondition(lambda self: self.having(RUNNING))
+    @rule(data=st.data())
+    def external(self, data: st.DataObject) -> None:
+        t = data.draw(st.sampled_from(self.having(RUNNING)))
+        self.s.external(t)
+        self.elsewhere.add(t)
+
+    @rule()
+    def retry_external(self) -> None:
+        self.s.retry_external()
+        self.elsewhere.clear()
+
+    @rule()
+    def commit(self) -> None:
+        wave = self.s.wave()
+        if wave is not None:
+            assert set(wave.tasks) == self.settled
+            assert {self.level[t] for t in wave.tasks} == {wave.number}
+            level = [t.id for t in self.plan.tasks if self.level[t.id] == wave.number]
+            assert all(self.s.states[t] in (SETTLED, *ENDED) for t in level)
+            assert list(wave.tasks) == [t for t in level if self.s.states[t] is SETTLED]
+            self.s.committed(wave.number)
+            self.waves.append(wave.number)
+            self.settled.clear()
+            assert all(self.s.states[t] is TaskState.DONE for t in wave.tasks)
+
+    @invariant()
+    def running_tasks_never_conflict(self) -> None:
+        running = self.having(RUNNING)
+        assert len(running) <= self.capacity
+        for i, one in enumerate(running):
+            assert not any(clash(self.s.locks(one), self.s.locks(o)) for o in running[:i])
+
+    @invariant()
+    def tasks_are_conserved(self) -> None:
+        assert list(self.s.states) == [t.id for t in self.plan.tasks]
+        assert set(self.having(SETTLED)) == self.settled
+        assert set(self.having(TaskState.FAILED)) == set(self.failed)
+        assert self.s.done == (len(self.having(*ENDED)) == len(self.plan.tasks))
+
+    @invariant()
+    def nothing_runs_before_what_it_depends_on_is_done(self) -> None:
+        for item in self.plan.tasks:
+            if self.s.states[item.id] in (RUNNING, SETTLED, TaskState.DONE):
+                assert all(self.s.states[d] is TaskState.DONE for d in item.depends_on)
+
+    @invariant()
+    def exactly_the_dependants_of_failed_tasks_are_skipped(self) -> None:
+        for item in self.plan.tasks:
+            below = {self.s.states[d] for d in item.depends_on}
+            doomed = bool(below & {TaskState.FAILED, TaskState.SKIPPED})
+            state = self.s.states[item.id]
+            assert (state is TaskState.SKIPPED) == (doomed and item.id not in self.failed)
+
+    @invariant()
+    def wave_numbers_rise(self) -> None:
+        assert self.waves == sorted(set(self.waves))
+
+    @invariant()
+    def what_waits_is_ready_and_really_in_conflict(self) -> None:
+        running = self.having(RUNNING)
+        for t, conflict in self.s.waiting().items():
+            assert t in self.ready()
+            assert conflict.owner in running
+            assert Lock(conflict.node, conflict.wanted) in self.s.locks(t)
+            assert Lock(conflict.node, conflict.held) in self.s.locks(conflict.owner)
+
+    def teardown(self) -> None:
+        """It always ends, and within as many steps as there is left to do."""
+        if not hasattr(self, "s"):
+            return
+        self.retry_external()
+        for _ in range(2 * len(self.plan.tasks) + 1):
+            if self.s.done:
+                break
+            self.start()
+            for t in self.having(RUNNING):
+                self.s.settle(t)
+                self.settled.add(t)
+            self.commit()
+        assert self.s.done
+
+
+TestCarried = Carried.TestCase
+TestCarried.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

@@ -1,0 +1,274 @@
+import time
+
+import pytest
+
+from mak.errors import MakBug
+from mak.model import Lock, Mode, NodeId, TaskState
+from mak.schedule import Conflict, Scheduler, Wave, locks_for
+from tests.schedule.plans import plan, task
+
+F = NodeId("a.py", "f")
+
+
+def test_tasks_of_a_level_run_at_once_up_to_the_capacity() -> None:
+    s = Scheduler(plan(*(task(f"t{i}", f"a.py::f{i}") for i in range(5))), capacity=3)
+    assert s.start() == ("t0", "t1", "t2")
+    assert s.start() == ()
+    s.settle("t1")
+    assert s.start() == ("t3",)
+
+
+def test_the_next_level_opens_when_the_wave_is_committed_and_not_before() -> None:
+    s = Scheduler(
+        plan(task("a", "a.py::f"), task("b", "a.py::g"), task("c", "a.py::h", after="a")),
+        capacity=4,
+    )
+    assert s.start() == ("a", "b")
+    s.settle("a")
+    assert s.start() == ()
+    assert s.wave() is None
+    s.settle("b")
+    assert s.wave() == Wave(0, ("a", "b"))
+    assert s.start() == ()
+    s.committed(0)
+    assert s.states["a"] is TaskState.DONE
+    assert s.wave() is None
+    assert s.start() == ("c",)
+    s.settle("c")
+    assert s.wave() == Wave(1, ("c",))
+    assert not s.done
+    s.committed(1)
+    assert s.done
+
+
+def test_two_writers_of_one_node_run_one_after_the_other_in_one_wave() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::f")), capacity=4)
+    assert s.start() == ("a",)
+    assert s.waiting() == {"b": Conflict(F, "a", Mode.X, Mode.X)}
+    s.settle("a")
+    assert s.waiting() == {}
+    assert s.start() == ("b",)
+    s.settle("b")
+    assert s.wave() == Wave(0, ("a", "b"))
+
+
+def test_a_task_behind_a_busy_node_does_not_hold_up_the_ones_after_it() -> None:
+    s = Scheduler(
+        plan(task("a", "a.py::f"), task("b", "a.py"), task("c", "a.py::g"), task("d", "b.py")),
+        capacity=2,
+    )
+    assert s.start() == ("a", "c")
+    assert s.waiting() == {"b": Conflict(NodeId("a.py"), "a", Mode.X, Mode.IX)}
+    s.settle("a")
+    assert s.start() == ("d",)
+    assert s.waiting() == {"b": Conflict(NodeId("a.py"), "c", Mode.X, Mode.IX)}
+    s.settle("c")
+    assert s.start() == ("b",)
+
+
+def test_failure_skips_all_that_depends_on_it_and_says_because_of_which() -> None:
+    s = Scheduler(
+        plan(
+            task("d", after="c"),
+            task("a", "a.py::f"),
+            task("b", "a.py::g"),
+            task("c", after="a b"),
+            task("e", after="b"),
+        ),
+        capacity=4,
+    )
+    s.start()
+    assert s.fail("a", "it will not") == ("d", "c")
+    assert s.because == {"c": "a", "d": "a"}
+    assert s.reasons == {
+        "a": "it will not",
+        "c": "depends on a, which failed: it will not",
+        "d": "depends on a, which failed: it will not",
+    }
+    s.settle("b")
+    assert s.wave() == Wave(0, ("b",))
+    s.committed(0)
+    assert s.start() == ("e",)
+    assert s.fail("e", "no") == ()
+    assert s.done
+    assert s.wave() is None
+
+
+def test_a_task_is_skipped_because_of_the_first_that_failed() -> None:
+    s = Scheduler(plan(task("a"), task("b"), task("c", after="a b")), capacity=2)
+    s.start()
+    assert s.fail("b", "first") == ("c",)
+    assert s.fail("a", "second") == ()
+    assert s.because == {"c": "b"}
+
+
+def test_a_wave_in_which_nothing_settled_is_passed_over() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::g", after="a")), capacity=1)
+    s.start()
+    s.fail("a", "no")
+    assert s.done
+    assert s.wave() is None
+
+
+def test_a_settled_task_can_still_fail_before_its_wave_is_committed() -> None:
+    s = Scheduler(
+        plan(task("a", "a.py::f"), task("b", "a.py::g"), task("c", after="a")), capacity=2
+    )
+    s.start()
+    s.settle("a")
+    s.settle("b")
+    assert s.fail("a", "breaks the build") == ("c",)
+    assert s.wave() == Wave(0, ("b",))
+    s.committed(0)
+    assert s.done
+
+
+def test_requeue_gives_up_the_locks_and_asks_for_wider_ones() -> None:
+    wide = task("a", "a.py::f a.py::g")
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::g")), capacity=2)
+    assert s.start() == ("a", "b")
+    s.requeue("a", locks_for(wide))
+    assert s.states["a"] is TaskState.PENDING
+    assert s.waiting() == {"a": Conflict(NodeId("a.py", "g"), "b", Mode.X, Mode.X)}
+    assert s.start() == ()
+    s.settle("b")
+    assert s.start() == ("a",)
+    assert s.locks("a") == locks_for(wide)
+
+
+def test_requeue_adds_the_intentions_that_wider_locks_need() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "b.py")), capacity=2)
+    s.start()
+    s.requeue("a", [Lock(NodeId("b.py", "g"), Mode.X)])
+    assert s.start() == ()
+    assert s.waiting() == {"a": Conflict(NodeId("b.py"), "b", Mode.IX, Mode.X)}
+
+
+def test_a_settled_task_is_asked_again_when_the_branch_moved_under_it() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::g")), capacity=2)
+    s.start()
+    s.settle("a")
+    s.settle("b")
+    s.requeue("b")
+    assert s.wave() is None
+    assert s.start() == ("b",)
+    s.settle("b")
+    assert s.wave() == Wave(0, ("a", "b"))
+
+
+def test_widen_takes_what_is_free_and_leaves_all_as_it_was_when_it_is_not() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::g")), capacity=2)
+    s.start()
+    before = s.locks("a")
+    busy = s.widen("a", [Lock(NodeId("b.py", "k"), Mode.X), Lock(NodeId("a.py", "g"), Mode.X)])
+    assert busy == Conflict(NodeId("a.py", "g"), "b", Mode.X, Mode.X)
+    assert s.locks("a") == before
+    assert s.widen("a", [Lock(NodeId("b.py", "k"), Mode.X)]) is None
+    assert Lock(NodeId("b.py"), Mode.IX) in s.locks("a")
+    s.settle("a")
+    assert s.widen("b", [Lock(NodeId("b.py"), Mode.X)]) is None
+
+
+def test_a_task_held_elsewhere_is_left_alone_until_it_is_retried() -> None:
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::f")), capacity=2)
+    assert s.start() == ("a",)
+    s.external("a")
+    assert s.has_external
+    assert s.start() == ("b",)
+    s.settle("b")
+    assert s.start() == ()
+    assert s.wave() is None
+    s.retry_external()
+    assert not s.has_external
+    assert s.start() == ("a",)
+
+
+def test_what_an_earlier_process_did_is_taken_up() -> None:
+    s = Scheduler(
+        plan(
+            task("a", "a.py::f"),
+            task("b", "a.py::g"),
+            task("c", "a.py::f", after="a"),
+            task("d", after="b"),
+        ),
+        capacity=4,
+    )
+    s.settle("a")
+    s.fail("b", "said no")
+    s.committed(0)
+    assert s.states["d"] is TaskState.SKIPPED
+    assert s.start() == ("c",)
+
+
+def test_a_chain_of_1100_tasks_ends() -> None:
+    chain = [task(f"t{i}", "a.py::f", after=f"t{i - 1}" if i else "") for i in range(1100)]
+    s = Scheduler(plan(*reversed(chain)), capacity=4)
+    numbers = []
+    while not s.done:
+        (started,) = s.start()
+        s.settle(started)
+        wave = s.wave()
+        assert wave is not None
+        numbers.append(wave.number)
+        s.committed(wave.number)
+    assert numbers == list(range(1100))
+
+
+def test_the_failure_of_the_first_of_1100_skips_the_rest() -> None:
+    chain = [task(f"t{i}", "a.py::f", after=f"t{i - 1}" if i else "") for i in range(1100)]
+    s = Scheduler(plan(*chain), capacity=4)
+    s.start()
+    assert len(s.fail("t0", "no")) == 1099
+    assert s.done
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda s: s.settle("c"),
+        lambda s: s.external("b"),
+        lambda s: s.requeue("b"),
+        lambda s: s.widen("b", ()),
+        lambda s: s.fail("c", "twice"),
+        lambda s: s.committed(0),
+    ],
+)
+def test_what_cannot_happen_is_a_bug(misuse) -> None:  # type: ignore[no-untyped-def]
+    s = Scheduler(plan(task("a", "a.py::f"), task("b", "a.py::f"), task("c")), capacity=4)
+    s.start()
+    s.fail("c", "no")
+    with pytest.raises(MakBug):
+        misuse(s)
+
+
+def drive(s: Scheduler) -> None:
+    """Run everything, one task settling at a time, as the kernel does."""
+    running: list[str] = []
+    while not s.done:
+        running.extend(s.start())
+        if (wave := s.wave()) is not None:
+            s.committed(wave.number)
+        else:
+            s.settle(running.pop(0))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        pytest.param(lambda i: f"a{i % 50}.py::f{i}", id="spread"),
+        pytest.param(lambda i: f"a.py::f{i}", id="one-file"),
+        pytest.param(lambda i: "a.py::f", id="one-node"),
+        pytest.param(lambda i: f"a.py::@header a{i}.py::f", id="own-and-shared"),
+        pytest.param(lambda i: "a.py" if i % 10 == 0 else f"a.py::f{i}", id="whole-file-mixed"),
+    ],
+)
+def test_cost_per_task_stays_small_at_1000_tasks(nodes) -> None:  # type: ignore[no-untyped-def]
+    made = plan(*(task(f"t{i}", nodes(i)) for i in range(1000)))
+    best = min(_seconds(made) for _ in range(5))
+    assert best / 1000 < 0.0002
+
+
+def _seconds(made) -> float:  # type: ignore[no-untyped-def]
+    started = time.process_time()
+    drive(Scheduler(made, capacity=8))
+    return time.process_time() - started
