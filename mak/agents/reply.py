@@ -315,14 +315,14 @@ class _Reading:
         for slot in self.slots.values():
             if slot.name not in self.seen:
                 self.errors.append(f"results: {slot.name} ({slot.node}) has no entry")
-        given_up = self.needs or any(r.status == "failed" for r in document.results)
+        if self.needs or any(result.status == "failed" for result in document.results):
+            return
         for result in document.results:
             missing = self.slots.get(result.node)
             if missing and not missing.exists and result.status == "no_changes_required":
-                if not given_up:
-                    self.errors.append(
-                        f"results: {missing.name} ({missing.node}) does not exist yet; write it"
-                    )
+                self.errors.append(
+                    f"results: {missing.name} ({missing.node}) does not exist yet; write it"
+                )
 
     def status(self, document: ReplyDocument) -> ReplyStatus:
         if any(result.status == "failed" for result in document.results):

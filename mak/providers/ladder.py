@@ -21,6 +21,8 @@ class Ladder:
     def __init__(self, rungs: Sequence[Rung]) -> None:
         self._rungs = list(rungs)
         self._shapeless: dict[Rung, int] = {}
+        #: Tokens that the endpoint is known to accept at most for an answer.
+        self.room: int = 1_000_000
 
     @property
     def rung(self) -> Rung:

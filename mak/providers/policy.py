@@ -9,11 +9,15 @@ from dataclasses import dataclass
 class Policy:
     """Limits of one question; seconds and tokens."""
 
+    #: The question as a whole: calls, retries and waits.
+    total: float = 600.0
     #: One call, from the first byte sent to the last byte read.
     deadline: float = 300.0
+    #: Silence on a connection.
+    idle: float = 120.0
     connect: float = 10.0
     #: Calls after the first for errors that may pass; rungs that are not supported do not count.
-    retries: int = 6
+    retries: int = 8
     #: First pause between retries; doubles up to `backoff_max`. The endpoint's wish comes first.
     backoff: float = 0.5
     backoff_max: float = 20.0
@@ -23,5 +27,7 @@ class Policy:
     concurrency: int = 8
     #: Tokens that a truncated answer may be asked again with.
     max_output: int = 64_000
+    #: Calls after the first when a stream ends before the model said it was done.
+    reconnects: int = 2
     #: Times an answer that does not parse is sent back with the errors.
     repairs: int = 2

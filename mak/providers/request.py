@@ -57,16 +57,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back over all calls that one question took."""
+    """What came back, and what all the calls it took have cost."""
 
     text: str
     stop: Stop
-    #: Every call is in it, usable or not.
-    usage: Usage
+    #: As the endpoint calls it.
     model: str
-    rung: Rung = Rung.PROMPT
+    rung: Rung
     #: What the endpoint said about a refusal or a filter.
     detail: str = ""
+    #: Every call is in it, usable or not.
+    usage: Usage = field(default_factory=Usage)
 
 
 class NoAnswer(AgentError):
@@ -86,6 +87,15 @@ class NoAnswer(AgentError):
         self.usage = usage or Usage()
 
 
+class Tally:
+    """What one call has cost so far; readable also when the call is cut off or cancelled."""
+
+    __slots__ = ("usage",)
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+
 class Provider(Protocol):
     """One wire format at one endpoint."""
 
@@ -95,10 +105,9 @@ class Provider(Protocol):
     endpoint: str
     rungs: tuple[Rung, ...]
 
-    async def complete(self, model: str, request: Request, rung: Rung) -> Completion:
-        """Make one call, without retries or a deadline. Raise `NoAnswer` when nothing came."""
-        ...
+    async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
+        """Make one call, without retries or a deadline.
 
-    async def close(self) -> None:
-        """Give up the connections; further calls open new ones."""
+        What it costs goes to `tally`, also when it fails. Raises `NoAnswer` when nothing came.
+        """
         ...

@@ -1,0 +1,154 @@
+"""The Anthropic Messages API, through the vendor's SDK."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mak.errors import AgentErrorKind as Kind
+from mak.providers.connect import client, http_client, shown
+from mak.providers.faults import MISSHAPEN, Asking, explain
+from mak.providers.policy import Policy
+from mak.providers.prices import Counts, tokens, usage
+from mak.providers.request import Completion, Request, Rung, Stop, Tally
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message
+
+    from mak.providers.vendors import Endpoint
+
+_STOPS = {
+    "end_turn": Stop.DONE,
+    "stop_sequence": Stop.DONE,
+    "tool_use": Stop.DONE,
+    "max_tokens": Stop.TRUNCATED,
+    "refusal": Stop.REFUSED,
+    "model_context_window_exceeded": Stop.CONTEXT,
+}
+
+
+class AnthropicProvider:
+    """Streams every answer; the shared part of a prompt is marked for the cache."""
+
+    rungs: tuple[Rung, ...] = (Rung.JSON_SCHEMA, Rung.TOOL, Rung.PROMPT)
+
+    def __init__(self, endpoint: Endpoint, policy: Policy) -> None:
+        self.name = endpoint.name
+        self.endpoint = shown(endpoint.url)
+        self._endpoint = endpoint
+        self._policy = policy
+
+    def _client(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic
+
+        return client(
+            self,
+            AsyncAnthropic,
+            lambda: AsyncAnthropic(
+                # Explicit, or the SDK would look for other credentials on this machine.
+                api_key=self._endpoint.key,
+                base_url=self._endpoint.url,
+                max_retries=0,
+                http_client=http_client(self._endpoint.url, self._policy),
+            ),
+        )
+
+    async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
+        """Make one call; see `Provider`."""
+        import anthropic
+        import httpx2
+
+        asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
+        message: Message | None = None
+        try:
+            async with self._client().messages.stream(**_arguments(model, request, rung)) as stream:
+                kind = stream.response.headers.get("content-type", "text/event-stream")
+                if not kind.startswith("text/event-stream"):
+                    raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
+                async for _ in stream:
+                    message = stream.current_message_snapshot
+        except (anthropic.AnthropicError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
+            raise explain(error, anthropic, asking) from None
+        finally:
+            if message is not None:
+                counts = _counts(message, request)
+                priced_as = self._endpoint.priced_as
+                tally.usage = usage(counts, priced_as, message.model or model)
+        if message is None:
+            raise asking.error(Kind.MALFORMED, "the stream held no message")
+        return _completion(message, model, rung)
+
+
+def _arguments(model: str, request: Request, rung: Rung) -> dict[str, Any]:
+    from anthropic import transform_schema
+
+    system: list[dict[str, Any]] = [{"type": "text", "text": request.system}]
+    if request.shared:
+        system.append({"type": "text", "text": request.shared})
+    system[-1]["cache_control"] = {"type": "ephemeral"}
+    arguments: dict[str, Any] = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "system": system,
+        "messages": [{"role": "user", "content": request.prompt}],
+    }
+    if not request.schema or rung is Rung.PROMPT:
+        return arguments
+    schema = transform_schema(dict(request.schema))
+    if rung is Rung.TOOL:
+        arguments["tools"] = [
+            {
+                "name": request.schema_name,
+                "description": "Hand in the answer.",
+                "strict": True,
+                "input_schema": schema,
+            }
+        ]
+        arguments["tool_choice"] = {
+            "type": "tool",
+            "name": request.schema_name,
+            "disable_parallel_tool_use": True,
+        }
+    else:
+        arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    return arguments
+
+
+def _completion(message: Message, model: str, rung: Rung) -> Completion:
+    text = _text(message)
+    # Without a stop reason the stream ended early, and nobody knows what is missing.
+    stop = _STOPS.get(message.stop_reason or "", Stop.INCOMPLETE)
+    if stop is Stop.DONE and not text.strip():
+        stop = Stop.EMPTY
+    details = message.stop_details
+    detail = ""
+    if stop is Stop.REFUSED and details is not None:
+        parts = (getattr(details, "category", None), getattr(details, "explanation", None))
+        detail = ": ".join(str(part) for part in parts if part)
+    return Completion(text, stop, message.model or model, rung, detail)
+
+
+def _text(message: Message) -> str:
+    """Return the answer: what the tool was called with, else the text."""
+    for block in message.content:
+        if block.type == "tool_use":
+            return json.dumps(block.input, ensure_ascii=False)
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+def _counts(message: Message, request: Request) -> Counts:
+    told = message.usage
+    cached = told.cache_read_input_tokens or 0
+    written = told.cache_creation_input_tokens or 0
+    # The API's own count leaves out what the cache saw.
+    given = (told.input_tokens or 0) + cached + written
+    output = told.output_tokens or 0
+    estimated = False
+    if given == 0:
+        given = tokens(request.system, request.shared, request.prompt)
+        estimated = True
+    if message.stop_reason is None:
+        # The count for the answer comes last; a stream that broke off never told it.
+        output, estimated = max(output, tokens(_text(message))), True
+    return Counts(given, output, cached, written, estimated)

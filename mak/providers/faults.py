@@ -1,0 +1,226 @@
+"""What went wrong with a call, whatever the SDK, a proxy or a half-compatible server threw.
+
+The SDKs' own exception tree is not all there is: a stream may carry an error under status 200, a
+proxy may answer with a page, a connection may break half-way, and an answer of the wrong shape
+surfaces as whatever the code that trusted it raises. Everything is mapped to one `NoAnswer` here.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from mak.errors import AgentErrorKind as Kind
+from mak.providers.request import NoAnswer, Rung
+
+#: Kinds that may pass when asked again.
+PASSING = frozenset(
+    {Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TRANSIENT, Kind.TIMEOUT, Kind.MALFORMED}
+)
+
+#: What code that trusts an answer raises when the answer has another shape.
+MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RuntimeError)
+
+_FORMAT = re.compile(
+    r"response_format|json_schema|json_object|output_config|output_format|structured.output"
+    r"|grammar|literal_error|input_schema|tool_choice|\btools?\b|\bstrict\b",
+    re.IGNORECASE,
+)
+#: llama-cpp-python answers 500 to a response_format that it does not know.
+_VALIDATION = re.compile(r"validation error|literal_error|not supported|unsupported", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r"context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
+    r"|input is too long|request_too_large",
+    re.IGNORECASE,
+)
+_BILLING = re.compile(
+    r"insufficient_quota|spend_limit_reached|billing_error|billing_hard_limit"
+    r"|credit balance is too low|payment required",
+    re.IGNORECASE,
+)
+#: An error in a stream has no status of its own; its type says what it would have been.
+_STATUS_OF_TYPE = {
+    "overloaded_error": 529,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 402,
+    "billing_error": 402,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "invalid_request_error": 400,
+    "request_too_large": 413,
+    "timeout_error": 504,
+}
+_MAX_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Which call it was, for the text of an error."""
+
+    model: str
+    endpoint: str
+    rung: Rung
+    #: Environment variable that holds the key; empty: none is needed.
+    key_name: str
+    #: Values that no text may hold.
+    secrets: tuple[str, ...] = ()
+
+    def clean(self, text: str) -> str:
+        """Return `text` on one line, short and without secrets."""
+        for secret in self.secrets:
+            text = text.replace(secret, "[redacted]")
+        if re.match(r"\s*(<!doctype|<html)", text, re.IGNORECASE):
+            text = "an HTML page"
+        text = " ".join(text.split())
+        return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+
+    def error(
+        self,
+        kind: Kind,
+        reason: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> NoAnswer:
+        """Return the error that a person will read."""
+        return NoAnswer(
+            f"asking {self.model} at {self.endpoint}: {self.clean(reason)}",
+            kind=kind,
+            status=status,
+            retry_after=retry_after,
+            hint=self._hint(kind),
+        )
+
+    def _hint(self, kind: Kind) -> str:
+        match kind:
+            case Kind.AUTH if self.key_name:
+                return f"check the key in {self.key_name}"
+            case Kind.BILLING:
+                return "add credit or raise the limit of this account, or choose another model"
+            case Kind.NOT_FOUND:
+                return f"check the model's name ({self.model}) and the base URL"
+            case Kind.CONTEXT:
+                return "split the task, or choose a model with a larger context window"
+            case Kind.RATE_LIMITED | Kind.OVERLOADED:
+                return "what is finished is kept; go on later with: mak run --recover"
+            case Kind.TRANSIENT | Kind.TIMEOUT | Kind.MALFORMED:
+                return "check the network and the base URL; go on with: mak run --recover"
+        return ""
+
+
+def explain(error: Exception, sdk: ModuleType, asking: Asking) -> NoAnswer:
+    """Turn what a call to `sdk` raised into the one error that MAK knows."""
+    import httpx2
+
+    if isinstance(error, sdk.APITimeoutError | httpx2.TimeoutException | TimeoutError):
+        return asking.error(Kind.TIMEOUT, "timed out waiting for the endpoint")
+    if isinstance(error, sdk.APIResponseValidationError):
+        return asking.error(Kind.MALFORMED, "the answer is not of the API's shape")
+    if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | OSError):
+        return asking.error(Kind.TRANSIENT, f"the connection failed: {_cause(error)}")
+    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+        return asking.error(Kind.BAD_REQUEST, f"not a usable base URL: {error}")
+    if isinstance(error, sdk.APIStatusError):
+        return _from_status(error, error.status_code, error.response.headers, asking)
+    if isinstance(error, sdk.APIError):
+        return _from_status(error, 200, {}, asking)
+    if isinstance(error, json.JSONDecodeError | UnicodeError):
+        return asking.error(Kind.MALFORMED, "the answer is not JSON")
+    return asking.error(
+        Kind.MALFORMED, f"the answer is not of the API's shape ({type(error).__name__}: {error})"
+    )
+
+
+def _cause(error: BaseException) -> str:
+    """Return the innermost reason; SDKs say only "Connection error."."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__
+
+
+def _from_status(error: Any, status: int, headers: Mapping[str, str], asking: Asking) -> NoAnswer:
+    inner = _inner(error.body)
+    words = " ".join(
+        str(part)
+        for part in (
+            inner.get("type"),
+            inner.get("code"),
+            getattr(error, "error_code", None),
+            error,
+        )
+        if part
+    )
+    said = str(inner.get("message") or inner.get("detail") or error.message or error)
+    in_stream = status == 200
+    if in_stream:
+        known = (str(inner.get(key)) for key in ("code", "type"))
+        status = next((_STATUS_OF_TYPE[word] for word in known if word in _STATUS_OF_TYPE), 500)
+    kind = _kind(status, words, asking.rung)
+    prefix = "the stream broke off with an error" if in_stream else f"HTTP {status}"
+    if 300 <= status < 400:
+        said = f"redirected to {headers.get('location', 'elsewhere')}; set that as the base URL"
+    return asking.error(
+        kind,
+        f"{prefix}: {said}",
+        status=None if in_stream else status,
+        retry_after=retry_after(headers),
+    )
+
+
+def _inner(body: Any) -> Mapping[str, Any]:
+    """Return the part of an error body that says what is wrong."""
+    if not isinstance(body, Mapping):
+        return {}
+    inner = body.get("error")
+    if isinstance(inner, Mapping):
+        return inner
+    return {**body, "message": inner} if isinstance(inner, str) else body
+
+
+def _kind(status: int, words: str, rung: Rung) -> Kind:
+    if status == 402 or (status in (400, 403, 429) and _BILLING.search(words)):
+        return Kind.BILLING
+    match status:
+        case 401 | 403:
+            return Kind.AUTH
+        case 404 | 405:
+            return Kind.NOT_FOUND
+        case 408 | 409 | 425:
+            return Kind.TRANSIENT
+        case 413:
+            return Kind.CONTEXT
+        case 429:
+            return Kind.RATE_LIMITED
+        case 503 | 529:
+            return Kind.OVERLOADED
+        case 400 | 422:
+            if _CONTEXT.search(words):
+                return Kind.CONTEXT
+            unsupported = rung is not Rung.PROMPT and _FORMAT.search(words)
+            return Kind.UNSUPPORTED_FORMAT if unsupported else Kind.BAD_REQUEST
+    if status >= 500:
+        unsupported = rung is not Rung.PROMPT and _FORMAT.search(words)
+        if unsupported and _VALIDATION.search(words):
+            return Kind.UNSUPPORTED_FORMAT
+        return Kind.TRANSIENT
+    return Kind.BAD_REQUEST
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that an endpoint asks to be left alone: given in ms, s or as a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if re.fullmatch(r"\d+(\.\d+)?", value):
+            return float(value) * unit
+        date = email.utils.parsedate_tz(value) if value else None
+        if date:
+            return max(0.0, email.utils.mktime_tz(date) - time.time())
+    return None

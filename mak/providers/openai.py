@@ -1,0 +1,193 @@
+"""Chat Completions, through OpenAI's SDK: OpenAI itself and every server that speaks the same."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from mak.errors import AgentErrorKind as Kind
+from mak.providers.connect import client, http_client, shown
+from mak.providers.faults import MISSHAPEN, Asking, explain
+from mak.providers.ladder import strict
+from mak.providers.policy import Policy
+from mak.providers.prices import Counts, tokens, usage
+from mak.providers.request import Completion, NoAnswer, Request, Rung, Stop, Tally
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import CompletionUsage
+    from openai.types.chat import ChatCompletionChunk
+
+    from mak.providers.vendors import Endpoint
+
+_STOPS = {
+    "stop": Stop.DONE,
+    "eos": Stop.DONE,
+    "tool_calls": Stop.DONE,
+    "function_call": Stop.DONE,
+    "length": Stop.TRUNCATED,
+    "content_filter": Stop.FILTERED,
+}
+
+#: Two names for one field: OpenAI's reasoning models refuse the old one, old servers the new one.
+_ROOM_FIELDS = ("max_completion_tokens", "max_tokens")
+
+
+class OpenAIProvider:
+    """Streams every answer; learns which optional fields the server does not take."""
+
+    rungs: tuple[Rung, ...] = (
+        Rung.JSON_SCHEMA,
+        Rung.JSON_OBJECT_SCHEMA,
+        Rung.JSON_OBJECT,
+        Rung.PROMPT,
+    )
+
+    def __init__(self, endpoint: Endpoint, policy: Policy) -> None:
+        self.name = endpoint.name
+        self.endpoint = shown(endpoint.url)
+        self._endpoint = endpoint
+        self._policy = policy
+        official = (urlsplit(endpoint.url).hostname or "").endswith(".openai.com")
+        self._room_field = _ROOM_FIELDS[0 if official else 1]
+        self._reports_usage = True
+
+    def _client(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return client(
+            self,
+            AsyncOpenAI,
+            lambda: AsyncOpenAI(
+                api_key=self._endpoint.key,
+                base_url=self._endpoint.url,
+                max_retries=0,
+                http_client=http_client(self._endpoint.url, self._policy),
+            ),
+        )
+
+    async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
+        """Make one call, or a second one without the field that the server refused."""
+        while True:
+            room_field, reports_usage = self._room_field, self._reports_usage
+            try:
+                return await self._complete(model, request, rung, tally)
+            except NoAnswer as error:
+                if error.kind is not Kind.BAD_REQUEST:
+                    raise
+                self._learn(str(error), room_field, reports_usage)
+                if (room_field, reports_usage) == (self._room_field, self._reports_usage):
+                    raise
+
+    def _learn(self, said: str, room_field: str, reports_usage: bool) -> None:
+        """Do without what the server says it does not know."""
+        if reports_usage and "stream_options" in said:
+            self._reports_usage = False
+        unknown = any(word in said.lower() for word in ("unsupported", "not supported", "extra"))
+        if unknown and room_field in said and room_field == self._room_field:
+            self._room_field = _ROOM_FIELDS[1 - _ROOM_FIELDS.index(room_field)]
+
+    async def _complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
+        import httpx2
+        import openai
+
+        asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
+        answer = _Answer(model)
+        try:
+            stream = await self._client().chat.completions.create(
+                **self._arguments(model, request, rung)
+            )
+            async with stream:
+                kind = stream.response.headers.get("content-type", "text/event-stream")
+                if not kind.startswith("text/event-stream"):
+                    raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
+                chunks: AsyncIterator[ChatCompletionChunk] = stream
+                async for chunk in chunks:
+                    answer.add(chunk)
+        except (openai.OpenAIError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
+            raise explain(error, openai, asking) from None
+        finally:
+            if answer.began:
+                counts = answer.counts(request)
+                tally.usage = usage(counts, self._endpoint.priced_as, answer.model)
+        return answer.completion(rung)
+
+    def _arguments(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
+        system = f"{request.system}\n\n{request.shared}" if request.shared else request.system
+        arguments: dict[str, Any] = {
+            "model": model,
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": request.prompt},
+            ],
+            "stream": True,
+            self._room_field: request.max_tokens,
+        }
+        if self._reports_usage:
+            arguments["stream_options"] = {"include_usage": True}
+        if request.schema:
+            match rung:
+                case Rung.JSON_SCHEMA:
+                    arguments["response_format"] = {
+                        "type": "json_schema",
+                        "json_schema": {
+                            "name": request.schema_name,
+                            "strict": True,
+                            "schema": strict(request.schema),
+                        },
+                    }
+                case Rung.JSON_OBJECT_SCHEMA:
+                    arguments["response_format"] = {
+                        "type": "json_object",
+                        "schema": strict(request.schema),
+                    }
+                case Rung.JSON_OBJECT:
+                    arguments["response_format"] = {"type": "json_object"}
+        return arguments
+
+
+class _Answer:
+    """One answer while it comes in."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.began = False
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._stop: str | None = None
+        self._usage: CompletionUsage | None = None
+
+    def add(self, chunk: ChatCompletionChunk) -> None:
+        self.began = True
+        self.model = chunk.model or self.model
+        self._usage = chunk.usage or self._usage
+        for choice in (chunk.choices or [])[:1]:
+            self._stop = choice.finish_reason or self._stop
+            if choice.delta is not None:
+                self._text.append(choice.delta.content or "")
+                self._refusal.append(choice.delta.refusal or "")
+
+    def completion(self, rung: Rung) -> Completion:
+        text, refusal = "".join(self._text), "".join(self._refusal)
+        # Without a finish reason the stream ended early, and nobody knows what is missing.
+        stop = _STOPS.get(self._stop or "", Stop.INCOMPLETE)
+        if refusal and stop is not Stop.INCOMPLETE:
+            stop = Stop.REFUSED
+        elif stop is Stop.DONE and not text.strip():
+            stop = Stop.EMPTY
+        return Completion(text, stop, self.model, rung, " ".join(refusal.split())[:300])
+
+    def counts(self, request: Request) -> Counts:
+        told = self._usage
+        if told is None or not told.prompt_tokens:
+            given = tokens(request.system, request.shared, request.prompt)
+            output = told.completion_tokens if told else 0
+            return Counts(given, output or tokens(*self._text, *self._refusal), estimated=True)
+        details = told.prompt_tokens_details
+        return Counts(
+            told.prompt_tokens,
+            told.completion_tokens or 0,
+            (details.cached_tokens or 0) if details else 0,
+            (details.cache_write_tokens or 0) if details else 0,
+        )
