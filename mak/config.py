@@ -52,8 +52,8 @@ class Config(_Section):
     attempts: int = Field(default=3, ge=1, le=10)
     #: Tokens of source that the planner is shown.
     planner_tokens: int = Field(default=24_000, ge=1_000)
-    #: Bytes of source that one agent is shown.
-    context_bytes: int = Field(default=96_000, ge=4_000)
+    #: Tokens of source that one agent is shown beside what it may write.
+    context_tokens: int = Field(default=24_000, ge=1_000)
     timeouts: Timeouts = Timeouts()
 
 

@@ -13,9 +13,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mak import events, runlog
-from mak.agents import Agent, Assignment, build_assignment, open_agents
+from mak.agents import Agent, Assignment, context, open_agents
 from mak.config import Config
-from mak.errors import AgentError, AgentErrorKind, MakError
+from mak.errors import AgentError, AgentErrorKind, MakError, PlanError
 from mak.judge import Accept, Again, Fail, Widen, check_wave, digest, judge, stale
 from mak.model import (
     Finding,
@@ -42,6 +42,10 @@ WIDENINGS = 2
 POLL = 0.3
 #: How often one wave may be rebuilt because the branch moved while it was being committed.
 REBUILDS = 20
+#: Goals of other tasks that one agent is told.
+PEERS = 40
+
+_GONE = AgentErrorKind.UNAVAILABLE
 
 
 @dataclass(slots=True)
@@ -208,39 +212,35 @@ class Waves:
             turn.again = None
             self._arrive(Arrival(task_id, reply, shown))
             return
-        gone = [
-            str(node)
-            for node in turn.task.writes
-            if not digest(self.draft, node.node) and node not in turn.task.creates
-        ]
-        if gone and not all(NodeId.parse(name).is_file for name in gone):
-            error = AgentError(
-                f"{', '.join(gone)}: no longer there when the task's turn came",
-                kind=AgentErrorKind.UNAVAILABLE,
-            )
-            self._arrive(Arrival(task_id, error, {}))
+        try:
+            seen = context(turn.task, self.draft.sources, budget=self.config.context_tokens)
+        except PlanError as error:
+            self._arrive(Arrival(task_id, AgentError(str(error), kind=_GONE), {}))
             return
         turn.asked += 1
-        assignment, shares = build_assignment(
+        assignment = Assignment(
             run=self.log.run,
             task=turn.task,
             attempt=turn.asked,
-            plan=self.plan,
-            sources=self.draft.sources,
-            base=self.draft.base,
+            request=self.plan.request,
+            decisions=self.plan.decisions,
+            slots=seen.slots,
+            reads=seen.reads,
+            peers=tuple(t.goal for t in self.plan.tasks if t.id != task_id)[:PEERS],
             retry=turn.retry,
             draft=turn.draft,
-            budget=self.config.context_bytes,
+            sources=self.draft.base,
+            outlines=seen.outlines,
         )
-        shown = {str(slot.node): digest(self.draft, slot.node) for slot in assignment.slots}
+        shown = {str(slot.node): digest(self.draft, slot.node) for slot in seen.slots}
         record = self.parked.get((task_id, turn.asked))
         self.log.emit(
             events.TaskStarted(
                 task_id,
                 turn.asked,
                 turn.agent.spec,
-                tuple(str(slot.node) for slot in assignment.slots),
-                tuple(shares.items()),
+                tuple(str(slot.node) for slot in seen.slots),
+                seen.shares,
             )
         )
         if record is not None:
