@@ -92,9 +92,8 @@ class LockTable:
         conflict = self.conflict(owner, wanted)
         if conflict is not None:
             return conflict
-        held = self._locks.get(owner, ())
-        if held:
-            wanted = tuple(dict.fromkeys((*held, *wanted)))
+        if owner in self._locks:
+            wanted = with_intentions((*self.release(owner), *wanted))
         for lock in wanted:
             self._owners.setdefault(lock.node, {}).setdefault(lock.mode, {})[owner] = None
         self._locks[owner] = wanted
