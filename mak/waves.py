@@ -6,7 +6,7 @@ again on the new tip; what no longer fits is asked again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -30,7 +30,7 @@ from mak.model import (
     Usage,
     WaveOutcome,
 )
-from mak.plan import plan_digest
+from mak.plan import digest as plan_digest
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
 from mak.source import Draft, Rejected, SourceFile, Sources, callers, merge, path_of, split
@@ -131,6 +131,7 @@ class Waves:
         self.waits: set[tuple[str, str, str]] = set()
         self.inbox: list[Arrival] = []
         self.arrived = anyio.Event()
+        self.group: TaskGroup
         self.tip = store.tip()
         self.draft = Draft(sources_at(store, self.tip))
 
@@ -141,8 +142,9 @@ class Waves:
         state, reason = RunState.DONE, ""
         try:
             async with anyio.create_task_group() as group:
+                self.group = group
                 while not self.scheduler.done:
-                    self._dispatch(group)
+                    self._dispatch()
                     if (wave := self.scheduler.wave()) is not None:
                         self._land(wave)
                         continue
@@ -158,7 +160,8 @@ class Waves:
     def replay(self, landed: Mapping[str, str], parked: Mapping[tuple[str, int], Parked]) -> None:
         """Take up what an earlier process did: tasks by the commit that holds them, and replies.
 
-        A level whose commit landed is over: what is not in the commit ended without one.
+        Levels up to the last one whose commit landed are over: what is not in a commit ended
+        without one.
         """
         self.parked = dict(parked)
         failed = {
@@ -171,41 +174,49 @@ class Waves:
             turn.usage += record.reply.usage
             if task in landed:
                 turn.asked = max(turn.asked, attempt)
-        for number, level in enumerate(self.scheduler.levels):
-            if not any(task in landed for task in level):
-                return
+        levels = self.scheduler.levels
+        last = max(
+            (n for n, level in enumerate(levels) if not landed.keys().isdisjoint(level)), default=-1
+        )
+        for number, level in enumerate(levels[: last + 1]):
             for task in level:
                 if task not in landed and task in failed:
                     self.turns[task].reason = failed[task]
                     self.scheduler.fail(task, failed[task])
                 elif self.scheduler.states[task] is TaskState.PENDING:
                     self.scheduler.settle(task)
-            commit = next(landed[task] for task in level if task in landed)
-            self.landed.append(WaveOutcome(commit, tuple(t for t in level if t in landed)))
-            self.scheduler.committed(number)
+            held = tuple(task for task in level if task in landed)
+            if held:
+                self.landed.append(WaveOutcome(landed[held[0]], held))
+            if (wave := self.scheduler.wave()) is not None and wave.number == number:
+                self.scheduler.committed(number)
 
     # ------------------------------------------------------------------------ asking
 
-    def _dispatch(self, group: TaskGroup) -> None:
+    def _dispatch(self) -> None:
         started = self.scheduler.start()
         if started:
-            claims = {task: locks_for(self.turns[task].task) for task in started}
-            refused = self.store.acquire(claims)
-            for task, held in refused.items():
-                self.scheduler.external(task)
-                self._waits(task, str(held.node), held.holder)
+            refused = self._claim(started)
             for task in started:
                 if task not in refused:
-                    self._ask(group, task)
-        for task, conflict in self.scheduler.waiting().items():
+                    self._ask(task)
+        for task, conflict in self.scheduler.refused.items():
             self._waits(task, str(conflict.node), conflict.owner)
+
+    def _claim(self, tasks: Sequence[str]) -> Collection[str]:
+        """Claim the locks of started tasks against other processes; set aside who is refused."""
+        refused = self.store.acquire({task: self.scheduler.locks(task) for task in tasks})
+        for task, held in refused.items():
+            self.scheduler.external(task)
+            self._waits(task, str(held.node), held.holder)
+        return refused.keys()
 
     def _waits(self, task: str, node: str, holder: str) -> None:
         if (task, node, holder) not in self.waits:
             self.waits.add((task, node, holder))
             self.log.emit(events.TaskWaiting(task, node, holder))
 
-    def _ask(self, group: TaskGroup, task_id: str) -> None:
+    def _ask(self, task_id: str) -> None:
         turn = self.turns[task_id]
         if turn.again is not None:
             reply, shown = turn.again
@@ -246,7 +257,7 @@ class Waves:
         if record is not None:
             self._arrive(Arrival(task_id, record.reply, record.shown))
         else:
-            group.start_soon(self._answer, turn.agent, assignment, shown)
+            self.group.start_soon(self._answer, turn.agent, assignment, shown)
 
     async def _answer(self, agent: Agent, assignment: Assignment, shown: Mapping[str, str]) -> None:
         limit = self.config.timeouts.task
@@ -351,9 +362,12 @@ class Waves:
             turn.retry, turn.draft = wider.reason, reply
         else:
             turn.again = (reply, arrival.shown)
-        self.scheduler.requeue(task.id, locks_for(turn.task))
-        busy = task.id in self.scheduler.waiting()
-        self.log.emit(events.TaskWidened(task.id, names, queued=busy))
+        queued = self.scheduler.widen(task.id, locks_for(turn.task)) is not None
+        self.log.emit(events.TaskWidened(task.id, names, queued))
+        if queued:
+            self.scheduler.requeue(task.id, locks_for(turn.task))
+        elif task.id not in self._claim((task.id,)):
+            self._ask(task.id)
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
