@@ -44,7 +44,8 @@ class NodeId:
     qualified name, ``[role]`` when the decorators give one (``overload``, ``setter``, …), and
     ``#n`` for the n-th definition (n ≥ 2) that is still equal. Pieces that define nothing are
     ``@header``, ``@body`` and ``@body:f`` (the run of statements after ``f``), in a class
-    ``C.@body`` and ``C.@body:m``. ``#api`` names a signature and ``#all`` a class with its members.
+    ``C.@body`` and ``C.@body:m``; ``@main`` is the ``if __name__ == "__main__":`` block.
+    ``#api`` names a signature and ``#all`` a class with its members.
     """
 
     #: Relative to the repository's root, with ``/``.
@@ -129,6 +130,9 @@ class Node:
     signature: str = ""
     #: Git blob id of the node's bytes.
     digest: str = ""
+    #: Length in bytes of the blank lines and comments after the code, where no node follows it in
+    #: its file or class; part of ``[start, end)``.
+    tail: int = 0
 
 
 # --------------------------------------------------------------------------------------- locks

@@ -1,0 +1,36 @@
+"""Bytes ⇄ nodes, without loss: cutting files, editing nodes, merging two edits.
+
+`split` cuts a file into nodes that tile it byte for byte and `join` puts them together again; a
+file that cannot be cut is one node. `Sources` is a whole tree of such files. `apply` puts an
+agent's edits into one file and proves that nothing else changed; `merge` joins two versions of it.
+
+Nothing here does I/O, knows of Git or remembers anything between calls.
+"""
+
+from mak.source.draft import Draft, Proposal, path_of
+from mak.source.edit import apply, compiles
+from mak.source.file import Applied, Conflict, Newer, Rejected, SourceFile, decode, join
+from mak.source.language import LANGUAGES, Language, split
+from mak.source.merge import merge
+from mak.source.tree import Cache, Sources
+
+__all__ = [
+    "LANGUAGES",
+    "Applied",
+    "Cache",
+    "Conflict",
+    "Draft",
+    "Language",
+    "Newer",
+    "Proposal",
+    "Rejected",
+    "SourceFile",
+    "Sources",
+    "apply",
+    "compiles",
+    "decode",
+    "join",
+    "merge",
+    "path_of",
+    "split",
+]

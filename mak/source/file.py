@@ -1,0 +1,129 @@
+"""A file cut into nodes, and what an edit of it may come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mak.model import Aspect, Need, Node, NodeId, NodeKind
+from mak.source import text as _text
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The bytes of a file and the nodes that tile them."""
+
+    path: str
+    data: bytes
+    #: Name of the `mak.source.language.Language` that cut it.
+    language: str
+    #: Tile `data` exactly, in order: the start of each is the end of the one before.
+    nodes: tuple[Node, ...]
+    #: The newline of most lines: ``\n``, ``\r\n`` or ``\r``.
+    newline: str = "\n"
+    #: Codec of the text; ``utf-8-sig``: UTF-8 with a BOM; empty: not text that we can encode.
+    encoding: str = "utf-8"
+    #: Why it is one `FILE` node although it claims to be code, in a few words; else empty.
+    why_whole: str = ""
+    #: Whether its syntax is newer than the running Python, which cannot compile it.
+    newer: bool = False
+    _index: dict[NodeId, Node] = field(
+        default_factory=dict, init=False, compare=False, repr=False, hash=False
+    )
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one node: locked and edited as a whole."""
+        return len(self.nodes) == 1 and self.nodes[0].kind is NodeKind.FILE
+
+    @property
+    def id(self) -> NodeId:
+        """The id of the file as a whole."""
+        return NodeId(self.path)
+
+    def get(self, id: NodeId) -> Node | None:
+        """Return the node with this id, or None."""
+        if not self._index:
+            self._index.update((node.id, node) for node in self.nodes)
+        return self._index.get(id)
+
+    def node(self, id: NodeId) -> Node:
+        """Return the node with this id; raise KeyError."""
+        node = self.get(id)
+        if node is None:
+            raise KeyError(str(id))
+        return node
+
+    def members(self, id: NodeId) -> tuple[Node, ...]:
+        """Return the class `id` with everything in it, in order: shell first; () when unknown."""
+        prefix = f"{id.symbol}."
+        return tuple(
+            node
+            for node in self.nodes
+            if node.id.symbol == id.symbol or node.id.symbol.startswith(prefix)
+        )
+
+    def text(self, id: NodeId) -> bytes:
+        """Return the bytes of a node, of a class with its members, or of the file.
+
+        Raises KeyError.
+        """
+        if id.is_file:
+            return self.data
+        node = self.node(id.node)
+        if id.aspect is Aspect.ALL:
+            return self.data[node.start : self.members(id.node)[-1].end]
+        return self.data[node.start : node.end]
+
+
+#: Cuts Python whose syntax the running Python does not know; see `mak.source.python_newer.cut`.
+Newer = Callable[[bytes], "Sequence[object]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Edits that went into a file and did nothing else."""
+
+    #: The file with the edits; None when it was deleted.
+    file: SourceFile | None
+    #: Nodes whose text changed, not counting blank lines around an inserted neighbour.
+    changed: frozenset[NodeId] = frozenset()
+    created: frozenset[NodeId] = frozenset()
+    deleted: frozenset[NodeId] = frozenset()
+    #: Nodes of before that callers see differently: other signature, lost names, renamed, gone.
+    api_changed: frozenset[NodeId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Edits that were not applied; nothing changed."""
+
+    #: Stable id of the rule, as in `Finding.check`.
+    check: str
+    #: One line that an agent and a person can act on.
+    reason: str
+    node: NodeId
+    #: What would have to be granted for the same edit to be accepted.
+    needs: tuple[Need, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two versions of a file that cannot be merged."""
+
+    nodes: tuple[NodeId, ...]
+    reason: str
+
+
+def join(file: SourceFile) -> bytes:
+    """Return the bytes that the nodes of the file hold together."""
+    data = file.data
+    return b"".join([data[node.start : node.end] for node in file.nodes])
+
+
+def decode(file: SourceFile, id: NodeId) -> str:
+    """Return the text of a node as an agent reads it: ``\\n`` newlines, no BOM.
+
+    Raises KeyError.
+    """
+    return _text.to_str(file.text(id), file.encoding)

@@ -1,0 +1,58 @@
+"""Which language a file is in, and how it is cut: one class per language."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mak.source.file import Newer, SourceFile
+from mak.source.python import Python, whole
+from mak.source.text import text_codec
+
+
+class Language(Protocol):
+    """How the files of one language become nodes."""
+
+    @property
+    def name(self) -> str:
+        """What `SourceFile.language` says; part of the key of every cached cut."""
+
+    @property
+    def version(self) -> int:
+        """Part of that key too: raised whenever the same bytes would give other nodes."""
+
+    def claims(self, path: str, data: bytes) -> bool:
+        """Whether this file is in the language."""
+
+    def cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
+        """Cut the file; never raises: what cannot be cut is one node, with the reason."""
+
+
+class Whole:
+    """Every file that nothing else claims, as one node."""
+
+    name = "whole"
+    version = 1
+
+    def claims(self, path: str, data: bytes) -> bool:
+        """Claim any file."""
+        return True
+
+    def cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
+        """Return the file as one node."""
+        return whole(path, data, text_codec(data))
+
+
+#: In order of precedence; the last one claims what is left.
+LANGUAGES: tuple[Language, ...] = (Python(), Whole())
+
+
+def split(data: bytes, path: str = "", *, newer: Newer | None = None) -> SourceFile:
+    """Cut a file into nodes that tile it byte for byte; never raises.
+
+    Without a `path` it is taken as Python. `newer` cuts Python that the running Python is too old
+    for: production code runs `mak.source.python_newer.cut` in a worker process there.
+    """
+    for language in LANGUAGES:
+        if not path or language.claims(path, data):
+            return language.cut(path, data, newer)
+    raise AssertionError("the last language claims every file")

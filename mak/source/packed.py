@@ -1,0 +1,82 @@
+"""Cuts as bytes for a cache: everything about a file's nodes but the path and the source."""
+
+from __future__ import annotations
+
+import json
+
+from mak.model import Node, NodeId, NodeKind
+from mak.source.file import SourceFile
+
+#: Raised whenever `dump` writes something that `load` of before would misread.
+VERSION = 1
+
+_KINDS = tuple(NodeKind)
+_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+
+
+def dump(file: SourceFile) -> bytes:
+    """Return the cut of a file, as columns of JSON."""
+    nodes = file.nodes
+    columns = [
+        [node.id.symbol for node in nodes],
+        [_CODES[node.kind] for node in nodes],
+        [node.end - node.start for node in nodes],
+        [node.lead for node in nodes],
+        [node.tail for node in nodes],
+        [node.end_line for node in nodes],
+        [" ".join(node.names) for node in nodes],
+        [node.api for node in nodes],
+        [node.signature for node in nodes],
+        [node.digest for node in nodes],
+    ]
+    head = [file.language, file.newline, file.encoding, file.why_whole, int(file.newer)]
+    return json.dumps([VERSION, head, *columns], separators=(",", ":")).encode()
+
+
+class Cut:
+    """A cut that was read from a cache; its nodes are made when they are asked for."""
+
+    __slots__ = ("_columns", "_head")
+
+    def __init__(self, packed: bytes) -> None:
+        """Read what `dump` wrote. Raises ValueError when it is something else."""
+        version, head, *columns = json.loads(packed)
+        if version != VERSION or len(head) != 5 or len(columns) != 10:
+            raise ValueError(f"reading a cached cut: version {version!r}, expected {VERSION}")
+        self._head: tuple[str, str, str, str, int] = tuple(head)
+        self._columns = columns
+
+    def nodes(self, path: str) -> tuple[Node, ...]:
+        """Return the nodes as those of the file at `path`."""
+        start, line, nodes = 0, 1, []
+        for symbol, code, size, lead, tail, end_line, names, api, signature, digest in zip(
+            *self._columns, strict=True
+        ):
+            nodes.append(
+                Node(
+                    NodeId(path, symbol),
+                    _KINDS[code],
+                    start,
+                    start + size,
+                    lead,
+                    line,
+                    end_line,
+                    tuple(names.split()),
+                    api,
+                    signature,
+                    digest,
+                    tail,
+                )
+            )
+            start, line = start + size, end_line + 1
+        return tuple(nodes)
+
+    def file(self, path: str, data: bytes) -> SourceFile | None:
+        """Return the file at `path` with these bytes; None when the cut is not one of them."""
+        nodes = self.nodes(path)
+        if not nodes or nodes[-1].end != len(data):
+            return None
+        language, newline, encoding, why_whole, newer = self._head
+        return SourceFile(
+            path, data, language, nodes, newline, encoding, why_whole, newer=bool(newer)
+        )

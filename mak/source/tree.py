@@ -1,0 +1,217 @@
+"""All files of a repository at one tree, cut when they are looked at."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from mak.model import Node, NodeId
+from mak.source import packed
+from mak.source.file import Newer, SourceFile
+from mak.source.language import LANGUAGES, split
+from mak.source.packed import Cut
+from mak.source.python import NO_ANSWER, SUFFIXES, whole
+from mak.source.text import blob_id, text_codec
+
+#: What a cached cut depends on besides the bytes it is of (and whether newer syntax is known).
+KIND = "cut-{}-{}-{}".format(
+    packed.VERSION,
+    ".".join(str(language.version) for language in LANGUAGES),
+    "{}.{}".format(*sys.version_info[:2]),
+)
+#: How many cuts go to the cache at once.
+_BATCH = 500
+
+
+class Cache(Protocol):
+    """Bytes by kind and key that outlive the process; losing any of them costs only time."""
+
+    def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return what is known of these keys."""
+
+    def put_many(self, kind: str, items: Mapping[str, bytes]) -> None:
+        """Remember values."""
+
+
+class Sources:
+    """A read-only view of a repository's files, by path.
+
+    `entries` maps paths to blob ids, `read` returns a blob's bytes, `opaque` says why a path must
+    stay one node (Git attributes) or returns ``""``, `newer` is as for `split`.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, str],
+        read: Callable[[str], bytes],
+        cache: Cache | None = None,
+        *,
+        opaque: Callable[[str], str] | None = None,
+        newer: Newer | None = None,
+    ) -> None:
+        self._entries = entries
+        self._read = read
+        self._cache = cache
+        self._opaque = opaque
+        self._newer = newer
+        self._kind = f"{KIND}+" if newer else KIND
+        self._cuts: dict[str, Cut] = {}
+        self._files: dict[str, SourceFile] = {}
+        self._paths: tuple[str, ...] | None = None
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """All paths, sorted."""
+        if self._paths is None:
+            self._paths = tuple(sorted(self._entries))
+        return self._paths
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._entries
+
+    def blob(self, path: str) -> str:
+        """Return the blob id of a file; raise KeyError."""
+        return self._entries[path]
+
+    def file(self, path: str) -> SourceFile:
+        """Return a file, cut; raise KeyError."""
+        found = self._files.get(path)
+        if found is None:
+            blob = self._entries[path]
+            data = self._read(blob)
+            cut = self._cut(path, blob)
+            found = (cut.file(path, data) if cut else None) or self._split(path, blob, data)
+            self._files[path] = found
+        return found
+
+    def nodes(self, path: str) -> tuple[Node, ...]:
+        """Return the nodes of a file, without reading it when they are cached; raise KeyError."""
+        if path not in self._files and (cut := self._cut(path, self._entries[path])):
+            return cut.nodes(path)
+        return self.file(path).nodes
+
+    def node(self, id: NodeId) -> Node | None:
+        """Return a node; None when there is none of this id."""
+        return self.file(id.path).get(id.node) if id.path in self._entries else None
+
+    def load(self, paths: Iterable[str] | None = None) -> None:
+        """Cut files (all, or these) at once: known cuts are read in bulk, new ones remembered."""
+        wanted = [
+            path
+            for path in (self._entries if paths is None else paths)
+            if path not in self._cuts and path not in self._files and _may_be_code(path)
+        ]
+        if self._cache is not None:
+            keys = {path: self._entries[path] for path in wanted}
+            known = self._cache.get_many(self._kind, tuple(dict.fromkeys(keys.values())))
+            for path, blob in keys.items():
+                self._remember(path, known.get(blob))
+        fresh: dict[str, bytes] = {}
+        for path in wanted:
+            if path in self._cuts:
+                continue
+            blob = self._entries[path]
+            file = self._fresh(path, self._read(blob))
+            value = packed.dump(file)
+            self._cuts[path] = Cut(value)
+            if self._lasts(path, file):
+                fresh[blob] = value
+            if self._cache is not None and len(fresh) >= _BATCH:
+                self._cache.put_many(self._kind, fresh)
+                fresh = {}
+        if self._cache is not None and fresh:
+            self._cache.put_many(self._kind, fresh)
+
+    def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
+        """Return this tree with some files changed, added or (None) removed."""
+        return _Overlay(self, changes)
+
+    # ------------------------------------------------------------------------ cutting
+
+    def _cut(self, path: str, blob: str) -> Cut | None:
+        if path not in self._cuts and self._cache is not None and _may_be_code(path):
+            self._remember(path, self._cache.get_many(self._kind, (blob,)).get(blob))
+        return self._cuts.get(path)
+
+    def _remember(self, path: str, value: bytes | None) -> None:
+        if value is None or self._why_opaque(path):
+            return
+        try:
+            self._cuts[path] = Cut(value)
+        except ValueError:
+            return
+
+    def _split(self, path: str, blob: str, data: bytes) -> SourceFile:
+        file = self._fresh(path, data)
+        if self._cache is not None and self._lasts(path, file):
+            self._cache.put_many(self._kind, {blob: packed.dump(file)})
+        return file
+
+    def _fresh(self, path: str, data: bytes) -> SourceFile:
+        reason = self._why_opaque(path)
+        if reason:
+            return whole(path, data, text_codec(data), reason)
+        return split(data, path, newer=self._newer)
+
+    def _lasts(self, path: str, file: SourceFile) -> bool:
+        """Whether the same bytes will be cut like this again, here and at any such path."""
+        return (
+            _may_be_code(path)
+            and not file.why_whole.endswith(NO_ANSWER)
+            and not self._why_opaque(path)
+        )
+
+    def _why_opaque(self, path: str) -> str:
+        return self._opaque(path) if self._opaque is not None else ""
+
+
+class _Overlay(Sources):
+    """A tree with some files changed; everything else is the base's, its memory included."""
+
+    def __init__(self, base: Sources, changes: Mapping[str, SourceFile | None]) -> None:
+        self._base = base
+        self._changes = dict(changes)
+        self._paths = None
+
+    @property
+    def paths(self) -> Sequence[str]:
+        if self._paths is None:
+            kept = (path for path in self._base.paths if path not in self._changes)
+            added = (path for path, file in self._changes.items() if file is not None)
+            self._paths = tuple(sorted((*kept, *added)))
+        return self._paths
+
+    def __contains__(self, path: str) -> bool:
+        if path in self._changes:
+            return self._changes[path] is not None
+        return path in self._base
+
+    def blob(self, path: str) -> str:
+        return blob_id(self.file(path).data) if path in self._changes else self._base.blob(path)
+
+    def file(self, path: str) -> SourceFile:
+        if path not in self._changes:
+            return self._base.file(path)
+        file = self._changes[path]
+        if file is None:
+            raise KeyError(path)
+        return file
+
+    def nodes(self, path: str) -> tuple[Node, ...]:
+        return self.file(path).nodes if path in self._changes else self._base.nodes(path)
+
+    def node(self, id: NodeId) -> Node | None:
+        return self.file(id.path).get(id.node) if id.path in self else None
+
+    def load(self, paths: Iterable[str] | None = None) -> None:
+        wanted = self._base.paths if paths is None else paths
+        self._base.load(path for path in wanted if path not in self._changes)
+
+    def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
+        return _Overlay(self._base, {**self._changes, **changes})
+
+
+def _may_be_code(path: str) -> bool:
+    """Whether the name alone says that the file is Python; only such cuts are remembered."""
+    return path.endswith(SUFFIXES)
