@@ -74,6 +74,16 @@ class Sources:
         """Return the blob id of a file; raise KeyError."""
         return self._entries[path]
 
+    @property
+    def cache(self) -> Cache | None:
+        """Where what is found out about a blob may be kept."""
+        return self._cache
+
+    def data(self, path: str) -> bytes:
+        """Return the bytes of a file, without cutting it; raise KeyError."""
+        found = self._files.get(path)
+        return self._read(self._entries[path]) if found is None else found.data
+
     def file(self, path: str) -> SourceFile:
         """Return a file, cut; raise KeyError."""
         found = self._files.get(path)
@@ -189,6 +199,13 @@ class _Overlay(Sources):
 
     def blob(self, path: str) -> str:
         return blob_id(self.file(path).data) if path in self._changes else self._base.blob(path)
+
+    @property
+    def cache(self) -> Cache | None:
+        return self._base.cache
+
+    def data(self, path: str) -> bytes:
+        return self.file(path).data if path in self._changes else self._base.data(path)
 
     def file(self, path: str) -> SourceFile:
         if path not in self._changes:
