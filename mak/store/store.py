@@ -1,0 +1,344 @@
+"""The store: everything MAK knows about one branch of one repository, behind one object."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import pygit2
+from pygit2.enums import SortMode
+
+from mak.errors import MakBug, StoreError
+from mak.model import Lock
+from mak.store import locks
+from mak.store.cache import SqliteCache
+from mak.store.entries import Entries
+from mak.store.guard import FileLock, GcGuard, Liveness
+from mak.store.locks import Held, LockRow
+from mak.store.paths import Paths
+from mak.store.repository import Repository, git_errors
+from mak.store.runs import Runs
+from mak.store.state import Holder, State, StateRef, Update
+
+if TYPE_CHECKING:
+    from mak.store.undo import Undone
+    from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite
+
+
+class Store:
+    """One process's view of a branch. Not for several threads at once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        folder = repository.common_dir / "mak"
+        #: Queues our processes and decides about stale locks.
+        self.lock = FileLock(folder / "store.lock")
+        #: Held by whoever touches the index and the files of this worktree.
+        self.wave_lock = FileLock(repository.git_dir / "mak" / "wave.lock")
+        self.liveness = Liveness(repository.common_dir)
+        self.state = StateRef(repository, self.lock)
+        self.cache = SqliteCache(
+            folder / "cache.sqlite" if os.access(repository.common_dir, os.W_OK) else None
+        )
+        #: What `enter` finished or took back, in sentences.
+        self.recovered: list[str] = []
+        #: Who we are in the lock table; empty outside of `enter`.
+        self.holder = ""
+        self._about: Holder | None = None
+        self._entries = Entries(repository)
+        self._paths = Paths(repository, self._entries)
+        self._runs = Runs(repository, self.lock)
+        self._gc = GcGuard(repository.common_dir, self.liveness)
+
+    @classmethod
+    def open(cls, work_dir: Path, *, branch: str | None = None, write: bool = True) -> Store:
+        """Open the repository around a folder, on `branch` (HEAD's by default).
+
+        A branch that does not exist begins at HEAD. Raise RepositoryRefused, with what to do about
+        it, where MAK cannot work; without `write`, only what prevents reading counts.
+        """
+        return cls(Repository.open(work_dir, branch=branch, write=write))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files that are open."""
+        self.cache.close()
+        self.lock.close()
+        self.wave_lock.close()
+
+    # ------------------------------------------------------------------------------ where we are
+
+    @property
+    def root(self) -> Path | None:
+        """The top folder of the worktree; None for a bare repository."""
+        return self.repository.root
+
+    @property
+    def prefix(self) -> str:
+        """The work dir below the root, with a final ``/``; empty when it is the root."""
+        return self.repository.prefix
+
+    @property
+    def branch(self) -> str:
+        """Full name of the branch, or ``detached:`` and the worktree."""
+        return self.repository.branch
+
+    @property
+    def key(self) -> str:
+        """The branch in the names of MAK's refs."""
+        return self.repository.key
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about files that were left out."""
+        return self._entries.remarks
+
+    def tip(self) -> str:
+        """Return the commit the branch is at; empty when it has none."""
+        with git_errors(f"reading {self.branch}"):
+            return self.repository.tip()
+
+    # ---------------------------------------------------------------------------------- reading
+
+    def entries(self, commit: str) -> dict[str, str]:
+        """Return path → blob id of the regular files of a commit below the work dir."""
+        return self._entries.files(commit)
+
+    def mode(self, commit: str, path: str) -> int:
+        """Return the Git mode of a path; 0 when there is nothing."""
+        found = self._entries.find(commit, path)
+        return found.mode if found else 0
+
+    def read(self, blob: str) -> bytes:
+        """Return the bytes of a blob."""
+        return self._entries.blob(blob)
+
+    def trailers(self, tip: str, base: str) -> list[tuple[str, dict[str, str]]]:
+        """Return the commits from `base` (not included; empty: all) to `tip`, newest first.
+
+        Only first parents; each with the trailers at the end of its message.
+        """
+        if not tip:
+            return []
+        with git_errors(f"reading the history of {tip}"):
+            walk = self.repository.handle.walk(tip, SortMode.TOPOLOGICAL)
+            walk.simplify_first_parent()
+            if base:
+                walk.hide(base)
+            return [(str(commit.id), _trailers(commit)) for commit in walk]
+
+    # ------------------------------------------------------------------------------------ paths
+
+    def check_path(self, path: str) -> str:
+        """Return a path, relative to the root, as Git writes it.
+
+        Raise UsageError when MAK must not write there: it leaves the work dir, goes through a
+        symbolic link, or is in ``.git``, in a submodule, left out of a sparse checkout, a folder,
+        or new and the same as another name to some file systems.
+        """
+        with git_errors(f"looking at {path}"):
+            return self._paths.check(path, self.repository.tip())
+
+    def ignored(self, paths: Sequence[str]) -> list[str]:
+        """Return those of the paths that Git ignores; what is tracked never is."""
+        return self._paths.ignored(paths)
+
+    def uncommitted(self, paths: Iterable[str]) -> list[str]:
+        """Return those of the paths that are not in index and working tree as in the tip."""
+        from mak.store.worktree import Worktree
+
+        if not self.repository.is_checked_out:
+            return []
+        tip = self.repository.tip()
+        wanted = list(paths)
+        with git_errors("looking for uncommitted changes"):
+            committed = {path: self._entries.find(tip, path) for path in wanted}
+            return Worktree.of(self.repository).uncommitted(wanted, committed)
+
+    def opaque_reason(self, path: str) -> str:
+        """Return why a file must stay whole, going by its Git attributes; empty: it need not."""
+        return self._paths.opaque_reason(path, self.repository.tip())
+
+    # ------------------------------------------------------------------------------------ locks
+
+    @contextmanager
+    def enter(self, run: str) -> Iterator[None]:
+        """Take part in the work on the branch while the block runs.
+
+        First finishes, or takes back, a wave that a dead process left half done, and takes away
+        the claims of the dead; `recovered` says what was done. Gives up all claims at the end.
+        """
+        if self.holder:
+            raise MakBug(f"entering {self.branch} for {run}: already entered")
+        holder = f"h-{secrets.token_hex(4)}"
+        about = Holder(run, os.getpid(), socket.gethostname(), round(time.time(), 3))
+        alive = self.liveness.begin(
+            holder, {"run": run, "pid": about.pid, "host": about.host, "branch": self.branch}
+        )
+        self.holder, self._about = holder, about
+        try:
+            self._gc.enter()
+            self.recovered = [*self.recover(), *self._reap()]
+            yield
+        finally:
+            # A claim that cannot be given up here is taken away when somebody wants it.
+            with suppress(StoreError):
+                self.state.cas(self._left)
+            self.holder, self._about = "", None
+            self.liveness.end(holder, alive)
+            self._gc.leave()
+
+    def acquire(self, claims: Mapping[str, Sequence[Lock]]) -> dict[str, Held]:
+        """Take the locks of these tasks, of each task all or none, in one step.
+
+        Returns the tasks that were refused, each with who holds what. What a dead process holds is
+        taken from it. Claims stay until the wave is committed or they are released.
+        """
+        holder, about = self._entered()
+        self._gc.keep()
+        refused: dict[str, Held] = {}
+
+        def decide(state: State) -> Update | None:
+            nonlocal refused
+            alive = self._without_dead(state)
+            new, refused = locks.acquire(alive, holder, about, claims)
+            granted = len(claims) - len(refused)
+            return _step(new, state, f"acquire locks of {granted} tasks for {about.run}")
+
+        state = self.state.cas(decide)
+        if refused and self._is_half_done(state) and self.recover():
+            self.state.cas(decide)
+        return refused
+
+    def release(self, tasks: Sequence[str]) -> None:
+        """Give up what these tasks hold."""
+        holder, about = self._entered()
+        self.state.cas(
+            lambda state: _step(
+                locks.release(state, holder, tasks),
+                state,
+                f"release {len(tasks)} tasks of {about.run}",
+            )
+        )
+
+    def locks(self) -> list[LockRow]:
+        """List the claims on the branch, by node."""
+        return locks.rows(self.state.read()[1], self.liveness.is_alive)
+
+    def _entered(self) -> tuple[str, Holder]:
+        if self._about is None:
+            raise MakBug(f"locking on {self.branch}: not entered")
+        return self.holder, self._about
+
+    def _left(self, state: State) -> Update | None:
+        """Give up everything, unless a wave is half done, which may need it."""
+        if state.wave is not None:
+            return None
+        holder, about = self._entered()
+        return _step(locks.leave(state, [holder]), state, f"leave {about.run}")
+
+    def _reap(self) -> list[str]:
+        """Take away what the dead hold, and remove their files; return what was done."""
+        taken: list[str] = []
+
+        def decide(state: State) -> Update | None:
+            taken.clear()
+            new = self._without_dead(state)
+            for name in sorted(state.holders.keys() - new.holders.keys()):
+                taken.append(
+                    f"gave up the locks of {locks.describe(state.holders[name])}: it is dead"
+                )
+            return _step(new, state, f"reap {len(taken)} holders")
+
+        self.state.cas(decide)
+        self.liveness.sweep()
+        return taken
+
+    def _without_dead(self, state: State) -> State:
+        """Return the state without the claims of the dead, except while a wave is half done."""
+        if state.wave is not None:
+            return state
+        dead = [name for name in state.holders if not self.liveness.is_alive(name)]
+        return locks.leave(state, dead, "reap")
+
+    def _is_half_done(self, state: State) -> bool:
+        return state.wave is not None and any(
+            not self.liveness.is_alive(name) for name in state.holders
+        )
+
+    # ------------------------------------------------------------------------------------- runs
+
+    def start_run(self, run: str, documents: Mapping[str, bytes]) -> None:
+        """Begin the record of a run with these documents."""
+        self._runs.start(run, documents)
+
+    def record(self, run: str, documents: Mapping[str, bytes]) -> None:
+        """Add documents to the record of a run, or replace them, in one commit."""
+        self._gc.keep()
+        self._runs.record(run, documents)
+
+    def run_document(self, run: str, path: str) -> bytes | None:
+        """Return a document of a run; None when there is no such run or document."""
+        return self._runs.document(run, path)
+
+    def run_documents(self, run: str, prefix: str) -> dict[str, bytes]:
+        """Return the documents of a run whose path begins with `prefix`, by path."""
+        return self._runs.documents(run, prefix)
+
+    def runs(self) -> list[str]:
+        """Return the runs of the repository, the one that was started last first."""
+        return self._runs.names()
+
+    # ------------------------------------------------------------------------------------ waves
+
+    def commit_wave(self, wave: WaveWrite) -> Committed | Moved | WaveHeld:
+        """Put a wave on the branch, with index and working tree, or leave everything as it was."""
+        from mak.store.wave import commit_wave
+
+        self._gc.keep()
+        return commit_wave(self, wave)
+
+    def recover(self) -> list[str]:
+        """Finish, or take back, a wave that a dead process left half done; say what was done."""
+        from mak.store.recover import recover
+
+        return recover(self)
+
+    def undo(self, run: str) -> Undone:
+        """Commit the inverse of what a run put on the branch."""
+        from mak.store.undo import undo
+
+        return undo(self, run)
+
+
+def _step(new: State, old: State, subject: str) -> Update | None:
+    """Return the step from one state to another, or None when they are the same."""
+    return None if new is old else Update(new, subject)
+
+
+def _trailers(commit: pygit2.Commit) -> dict[str, str]:
+    """Return the trailers of a commit: the ``Key: value`` lines of its last paragraph."""
+    last = commit.message.rstrip().rpartition("\n\n")[2]
+    found = {}
+    for line in last.splitlines():
+        key, colon, value = line.partition(": ")
+        if colon and key and not any(c.isspace() for c in key):
+            found[key] = value.strip()
+    return found
