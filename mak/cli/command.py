@@ -1,0 +1,30 @@
+"""What a command is: one file in ``mak/cli/commands``, one row of its registry."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+#: Everything that was asked for has happened.
+EXIT_DONE = 0
+#: Something failed, was declined or is left broken.
+EXIT_FAILED = 1
+#: The command line, the configuration or a plan file is wrong.
+EXIT_USAGE = 2
+EXIT_BUG = 3
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A word after ``mak``. Importing its file is cheap; `run` imports what it needs."""
+
+    name: str
+    #: One line without a full stop, for the list of commands.
+    help: str
+    add_arguments: Callable[[ArgumentParser], None]
+    #: Returns the exit code; raises `mak.errors.MakError`.
+    run: Callable[[Namespace], int]
+    #: More lines for the command's own help.
+    details: str = ""

@@ -1,0 +1,18 @@
+"""Every command there is; help reads this list."""
+
+from __future__ import annotations
+
+from mak.cli.command import Command
+from mak.cli.commands import demo, locks, log, nodes, plan, run, schema, show, undo
+
+COMMANDS: tuple[Command, ...] = (
+    run.COMMAND,
+    plan.COMMAND,
+    log.COMMAND,
+    show.COMMAND,
+    undo.COMMAND,
+    locks.COMMAND,
+    nodes.COMMAND,
+    schema.COMMAND,
+    demo.COMMAND,
+)

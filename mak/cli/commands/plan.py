@@ -1,0 +1,59 @@
+"""``mak plan``: a request as a plan file, to read, change and run later."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from mak.cli import terminal
+from mak.cli.command import EXIT_DONE, EXIT_INTERRUPTED, Command
+from mak.cli.options import add_json, add_models, add_work_dir, read_config, work_dir
+from mak.errors import UsageError
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--task", metavar="TEXT", required=True, help="what to do, in words")
+    add_work_dir(parser)
+    add_models(parser)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Plan a request: the plan file goes to stdout, what a person should know to stderr."""
+    if not args.task.strip():
+        raise UsageError("--task is empty", hint='mak plan --task "what to do"')
+    from mak.cli.interrupt import Interrupts
+    from mak.cli.live import open_view
+    from mak.cli.review import show
+    from mak.config import dump_yaml
+    from mak.kernel import Options, make_plan
+    from mak.plan import plan_document
+    from mak.store import Store
+
+    config = read_config(args)
+    view = open_view()
+    options = Options(
+        config=config,
+        models=config.models,
+        planner=config.planner or config.models[0],
+        max_agents=config.max_agents,
+        emit=view.emit,
+    )
+    with Store.open(work_dir(args), branch=args.branch, write=False) as store:
+        review = Interrupts(terminal.write_note).run(
+            lambda: make_plan(store, args.task.strip(), options)
+        )
+    view.close()
+    if review is None:
+        return EXIT_INTERRUPTED
+    show(review)
+    document = plan_document(review.plan)
+    if args.json:
+        terminal.write_json(document)
+    else:
+        terminal.write_data(dump_yaml(document).rstrip("\n"))
+    terminal.write_note("Next: save this as FILE, then mak run --plan FILE")
+    return EXIT_DONE
+
+
+COMMAND = Command("plan", "plan a request and print the plan file", add_arguments, run)

@@ -1,0 +1,128 @@
+"""``mak run``: one request, or one plan, from source to reviewed commits."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mak.cli import terminal
+from mak.cli.command import Command
+from mak.cli.options import add_json, add_models, add_work_dir, positive, read_config, work_dir
+from mak.errors import UsageError
+
+if TYPE_CHECKING:
+    from mak.cli.live import View
+    from mak.kernel import Options
+    from mak.model import Outcome, Plan
+    from mak.store import Store
+
+DETAILS = """\
+examples:
+  mak run --task "rename function shop.pricing.total to order_total"
+  mak run --task "…" --models anthropic
+  mak plan --task "…" > plan.yaml; mak run --plan plan.yaml
+  mak run --recover
+
+exit codes: 0 all landed; 1 something failed or was declined; 2 usage; 3 bug; 130 interrupted
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--task", metavar="TEXT", help="what to do, in words")
+    what.add_argument(
+        "--plan", metavar="FILE", type=Path, help="a plan file (YAML or JSON; - is stdin)"
+    )
+    what.add_argument(
+        "--recover",
+        metavar="RUN",
+        nargs="?",
+        const="",
+        help="go on with a run that was interrupted, killed or held (default: the last one)",
+    )
+    add_work_dir(parser)
+    add_models(parser)
+    parser.add_argument(
+        "--max-agents", metavar="N", type=positive, help="agents at once (default: 4)"
+    )
+    parser.add_argument("--no-review", action="store_true", help="do not ask before starting")
+    parser.add_argument(
+        "--hooks",
+        action="store_true",
+        help="let the repository's pre-commit and commit-msg hooks judge each wave",
+    )
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Carry out a run."""
+    recovers = args.recover is not None
+    if not args.no_review and not recovers and not terminal.can_ask():
+        raise UsageError(
+            "the plan is to be reviewed, and there is no terminal to ask at",
+            hint="pass --no-review to run without asking, or write the plan with mak plan first",
+        )
+    if args.task is not None and not args.task.strip():
+        raise UsageError("--task is empty", hint='mak run --task "what to do"')
+    from mak.cli.live import open_view
+    from mak.cli.road import carry_out
+    from mak.kernel import recover
+    from mak.kernel import run as start
+    from mak.store import Store
+
+    request = None if args.plan is None else read_plan(args.plan)
+    view = open_view()
+    options = _options(args, view)
+    with Store.open(work_dir(args), branch=args.branch) as store:
+
+        def work() -> Awaitable[Outcome]:
+            if recovers:
+                return recover(store, _recovered(store, args.recover), options)
+            return start(store, args.task if request is None else request, options)
+
+        return carry_out(store, view, work, json=args.json)
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan file; ``-`` is stdin."""
+    from mak.config import parse_document, read_document
+    from mak.plan import parse_plan
+
+    if str(path) == "-":
+        return parse_plan(parse_document(sys.stdin.read(), "stdin"))
+    return parse_plan(read_document(path))
+
+
+def _recovered(store: Store, text: str) -> str:
+    if not text:
+        return ""
+    from mak.cli.runs import find_run
+
+    return find_run(store, text)
+
+
+def _options(args: Namespace, view: View) -> Options:
+    from mak.cli.review import Reviewer
+    from mak.kernel import Options
+
+    config = read_config(args)
+    # A run that is taken up again keeps its models unless it is given others.
+    kept = args.recover is not None and not args.models
+    return Options(
+        config=config,
+        models=() if kept else config.models,
+        planner=config.planner or config.models[0],
+        max_agents=config.max_agents,
+        review=None if args.no_review else Reviewer(view.paused),
+        emit=view.emit,
+        hooks=args.hooks,
+    )
+
+
+COMMAND = Command(
+    "run", "carry out a request or a plan, one commit per wave", add_arguments, run, DETAILS
+)

@@ -1,0 +1,45 @@
+"""``mak undo``: take back a run with a new commit."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from mak.cli import terminal
+from mak.cli.command import EXIT_DONE, Command
+from mak.cli.options import add_json, add_work_dir, work_dir
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "id", metavar="RUN", nargs="?", default="", help="the run, or how it begins (default: last)"
+    )
+    add_work_dir(parser)
+    parser.add_argument("--branch", metavar="NAME", help="the branch (default: the one here)")
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    """Undo one run."""
+    folder = work_dir(args)
+    from mak.cli.runs import find_run
+    from mak.store import Store
+
+    with Store.open(folder, branch=args.branch) as store:
+        run_id = find_run(store, args.id)
+        undone = store.undo(run_id)
+    if args.json:
+        terminal.write_json({"run": run_id, "commit": undone.commit, "paths": list(undone.paths)})
+    else:
+        terminal.write_data(f"undid {run_id} with {undone.commit[:10]}")
+    return EXIT_DONE
+
+
+COMMAND = Command(
+    "undo",
+    "undo a run with a new commit",
+    add_arguments,
+    run,
+    details="History is never rewritten, and edits made since are never overwritten:\n"
+    "what cannot be undone is refused and named.",
+)

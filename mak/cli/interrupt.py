@@ -1,0 +1,95 @@
+"""Ctrl-C during a run: the first one stops it cleanly, the second one at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TypeVar
+
+from mak.cli.command import EXIT_INTERRUPTED
+
+T = TypeVar("T")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """Turns SIGINT and SIGTERM into the cancellation of one piece of work."""
+
+    def __init__(self, said: Callable[[str], None]) -> None:
+        self._said = said
+        #: Whether a signal came.
+        self.happened = False
+
+    def run(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """Run `work` in an event loop; None when it was interrupted before it had a result.
+
+        A second signal ends the process on the spot: what is in Git by then is enough to go on.
+        """
+        import anyio
+
+        async def main() -> T | None:
+            loop = asyncio.get_running_loop()
+            result: T | None = None
+            with anyio.CancelScope() as scope:
+
+                def stop(number: int, frame: FrameType | None) -> None:
+                    if self.happened:
+                        os.write(2, b"\nmak: stopped at once; mak run --recover goes on\n")
+                        os._exit(EXIT_INTERRUPTED)
+                    self.happened = True
+                    # A handler may run in the middle of a write to stderr.
+                    loop.call_soon_threadsafe(self._said, "stopping; once more to stop at once")
+                    loop.call_soon_threadsafe(scope.cancel)
+
+                with _handling(stop):
+                    result = await work()
+            return result
+
+        return anyio.run(main)
+
+
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Let Ctrl-C go to a program that runs in the foreground, as an editor.
+
+    The program itself starts with the default: an ignored signal would be inherited, a handler is
+    not.
+    """
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        pass
+
+    with _handling(leave, (signal.SIGINT,)):
+        yield
+
+
+Stop = Callable[[int, FrameType | None], None]
+
+
+@contextmanager
+def _handling(stop: Stop, signals: tuple[signal.Signals, ...] = SIGNALS) -> Iterator[None]:
+    before = [(number, signal.signal(number, stop)) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+async def read_line() -> str | None:
+    """Wait for a line from the terminal on stdin; None at its end. Cancelling is safe.
+
+    The terminal hands over whole lines, one per read, so nothing waits in a buffer of ours.
+    """
+    import anyio
+
+    descriptor = sys.stdin.fileno()
+    await anyio.wait_readable(descriptor)
+    data = os.read(descriptor, 65_536)
+    return data.decode(errors="replace").strip() if data else None

@@ -1,0 +1,145 @@
+"""Events as one line each, for logs, pipes and the scrollback above the live view."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mak.events import (
+    Event,
+    PlanAsked,
+    Planned,
+    Remark,
+    ReplyParked,
+    ReplyRejected,
+    Reviewed,
+    RunFinished,
+    RunStarted,
+    TaskFailed,
+    TaskSettled,
+    TaskSkipped,
+    TaskStarted,
+    TaskWaiting,
+    TaskWidened,
+    WaveCommitted,
+    WaveHeld,
+    WaveMerged,
+)
+from mak.model import Usage
+
+#: Names of nodes shown in one line; the rest is counted.
+SHOWN = 3
+
+
+class Line(NamedTuple):
+    """What to say about an event, and in which rich style."""
+
+    label: str
+    text: str
+    style: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.label:<8} {self.text}"
+
+
+def line(event: Event) -> Line:
+    """Say what happened."""
+    match event:
+        case RunStarted(run, branch, base, recovered):
+            at = f" at {base[:10]}" if base else " (no commit yet)"
+            text = f"{run} on {short_branch(branch)}{at}"
+            return Line("recover" if recovered else "run", text, "bold")
+        case PlanAsked(model, attempt, reason):
+            again = f", attempt {attempt}: {reason}" if attempt > 1 else ""
+            return Line("plan", f"asking {model}{again}")
+        case Planned(levels, _, usage):
+            tasks = sum(len(level) for level in levels)
+            waves = count(len(levels), "wave")
+            return Line("plan", f"{count(tasks, 'task')} in {waves}{_after(tokens(usage))}")
+        case Reviewed(approved, dropped):
+            text = "approved" if approved else "declined"
+            return Line("review", text + (f", dropped {', '.join(dropped)}" if dropped else ""))
+        case TaskWaiting(task, node, holder):
+            return Line("wait", f"{task}: {node} is held by {holder}", "yellow")
+        case TaskStarted(task, attempt, model, nodes, _):
+            again = f" (attempt {attempt})" if attempt > 1 else ""
+            return Line("start", f"{task}{again}: {model} on {some(nodes)}")
+        case ReplyParked(task, attempt, status, usage, reused):
+            text = f"{task}: {status}{_after(tokens(usage))}"
+            return Line("reply", text + (", kept from before" if reused else ""))
+        case ReplyRejected(task, attempt, check, reason):
+            return Line("reject", f"{task} (attempt {attempt}): {check}: {reason}", "yellow")
+        case TaskWidened(task, nodes, queued):
+            return Line("widen", f"{task}: {some(nodes)}{', queued' if queued else ''}")
+        case TaskSettled(task, changed):
+            return Line("ok", f"{task}: {some(changed) if changed else 'no change'}", "green")
+        case TaskFailed(task, reason):
+            return Line("fail", f"{task}: {reason}", "red")
+        case TaskSkipped(task, because):
+            return Line("skip", f"{task}: {because}", "red")
+        case WaveMerged(wave, paths):
+            return Line("merge", f"wave {wave}: merged with edits made meanwhile in {some(paths)}")
+        case WaveHeld(wave, paths, reason):
+            return Line("hold", f"wave {wave}: {some(paths)}: {reason}", "bold red")
+        case WaveCommitted(wave, commit, subject, tasks):
+            text = f"wave {wave}: {commit[:10]} {subject} ({count(len(tasks), 'task')})"
+            return Line("commit", text, "bold green")
+        case Remark(text):
+            return Line("note", text)
+        case RunFinished(state, reason):
+            return Line("end", f"{state}: {reason}" if reason else state, "bold")
+
+
+def some(names: tuple[str, ...]) -> str:
+    """Return the first names, and how many more there are."""
+    text = ", ".join(names[:SHOWN])
+    return f"{text} and {len(names) - SHOWN} more" if len(names) > SHOWN else text
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 task``, ``2 tasks``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def tokens(usage: Usage) -> str:
+    """Return what was used; empty when nothing was."""
+    if not usage.input and not usage.output:
+        return ""
+    about = "about " if usage.estimated else ""
+    return f"{about}{short(usage.input)} tokens in, {short(usage.output)} out"
+
+
+def money(cost: float | None) -> str:
+    """Return US dollars with the digits that matter; ``cost unknown`` when there is no price."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
+
+
+def short(number: int) -> str:
+    """Return a count in at most four figures: ``950``, ``12.3k``, ``4.0M``."""
+    if number < 1_000:
+        return str(number)
+    if number < 999_950:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def seconds(value: float) -> str:
+    """Return a duration: ``0.4s``, ``12s``, ``3m05s``, ``2h10m``."""
+    if value < 9.95:
+        return f"{value:.1f}s"
+    whole = round(value)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+
+
+def short_branch(ref: str) -> str:
+    """Return a branch as people write it."""
+    return ref.removeprefix("refs/heads/")
+
+
+def _after(text: str) -> str:
+    return f", {text}" if text else ""

@@ -1,0 +1,165 @@
+"""Progress while a run goes on: redrawn on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mak.cli import terminal
+from mak.cli.lines import count, line, money, seconds, tokens
+from mak.cli.progress import Progress, Row
+from mak.events import (
+    Event,
+    ReplyParked,
+    RunFinished,
+    TaskStarted,
+    TaskWaiting,
+    WaveCommitted,
+    WaveHeld,
+)
+from mak.model import TaskState
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+#: Events that the screen shows in its rows, so that they need no line of their own.
+ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked)
+#: Redraws per second.
+RATE = 8
+#: Rows of tasks on the screen at most.
+ROWS = 16
+
+
+class Lines:
+    """Writes a line to stderr for every event."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+
+    def emit(self, event: Event) -> None:
+        """Show one event."""
+        self.progress.update(event, time.monotonic())
+        said = line(event)
+        terminal.write_note(str(said), said.style)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the screen to a question."""
+        yield
+
+    def close(self) -> None:
+        """End the view; it may be called again."""
+
+
+class Screen:
+    """Keeps the tasks that work or wait at the bottom of the terminal, under their lines."""
+
+    def __init__(
+        self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.progress = Progress()
+        self._clock = clock
+        self._console = console or terminal.console()
+        self._live: Live | None = None
+
+    def emit(self, event: Event) -> None:
+        """Show one event."""
+        self.progress.update(event, self._clock())
+        if isinstance(event, (TaskStarted, TaskWaiting)):
+            self._open()
+        if not isinstance(event, ROW_EVENTS):
+            said = line(event)
+            self._console.print(terminal.clean(str(said)), style=said.style)
+        if isinstance(event, RunFinished | WaveHeld):
+            self.close()
+        elif self._live and isinstance(event, WaveCommitted):
+            self._live.refresh()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the screen to a question."""
+        self.close()
+        yield
+
+    def close(self) -> None:
+        """Take the rows off the screen; the lines stay. It may be called again."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _open(self) -> None:
+        if self._live is None:
+            from rich.live import Live
+
+            self._live = Live(
+                console=self._console,
+                get_renderable=self.render,
+                refresh_per_second=RATE,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+
+    def render(self) -> RenderableType:
+        """Return the rows and the line that sums up."""
+        from rich.table import Table
+
+        now = self._clock()
+        table = Table.grid(padding=(0, 1))
+        for overflow in ("ellipsis", "ellipsis", "crop", "crop", "ellipsis"):
+            table.add_column(no_wrap=True, overflow=overflow)
+        rows = sorted(self.progress.active.values(), key=_working_first)
+        shown = rows[: max(1, min(ROWS, self._console.height - 4))]
+        for row in shown:
+            table.add_row(*(terminal.clean(cell) for cell in _cells(row, now)), style=_style(row))
+        if len(rows) > len(shown):
+            table.add_row("", f"… {len(rows) - len(shown)} more")
+        from rich.console import Group
+        from rich.text import Text
+
+        return Group(table, Text(self._summary(), style="bold", no_wrap=True, overflow="ellipsis"))
+
+    def _summary(self) -> str:
+        done = self.progress.count(TaskState.SETTLED, TaskState.DONE)
+        lost = self.progress.count(TaskState.FAILED, TaskState.SKIPPED)
+        usage = self.progress.usage
+        parts = [
+            f"{done}/{self.progress.total} tasks",
+            f"{lost} not done" if lost else "",
+            f"{count(len(self.progress.subjects), 'commit')} of {self.progress.waves}",
+            tokens(usage),
+            money(usage.cost) if usage.input or usage.output else "",
+        ]
+        return " · ".join(part for part in parts if part)
+
+
+View = Lines | Screen
+
+
+def open_view() -> View:
+    """Return the view that fits stderr."""
+    return Screen() if terminal.is_screen() else Lines()
+
+
+def _working_first(row: Row) -> bool:
+    return row.state is not TaskState.RUNNING
+
+
+def _style(row: Row) -> str:
+    return "cyan" if row.state is TaskState.RUNNING else "dim"
+
+
+def _cells(row: Row, now: float) -> tuple[str, ...]:
+    again = f"attempt {row.attempt}" if row.attempt > 1 else ""
+    used = tokens(row.usage)
+    return (
+        row.task,
+        row.model,
+        seconds(now - row.since),
+        again,
+        f"{row.note}{f' · {used}' if used else ''}",
+    )

@@ -1,0 +1,172 @@
+"""The ``mak`` command: arguments in, exit code out, and the one place that catches errors.
+
+Exit codes: 0 everything landed; 1 something failed, was declined or is left broken; 2 usage or
+configuration; 3 a bug; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
+
+from mak import __version__
+from mak.cli.command import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE
+from mak.cli.commands import COMMANDS
+from mak.errors import MakError, UsageError
+
+
+def script() -> NoReturn:
+    """Run as the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; every error ends here."""
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:
+        # argparse has shown its help.
+        return int(stop.code or 0)
+    except BrokenPipeError:
+        # Whoever read our output is gone; nothing more can be said to them.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001
+        return _explain(error, argv)
+
+
+def _run(argv: Sequence[str]) -> int:
+    parser, options = _build_parser()
+    _refuse_unknown(argv, options)
+    args, unknown = parser.parse_known_args(argv)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    if unknown:
+        raise UsageError(
+            f"{args.command}: unknown argument {unknown[0]!r}", hint=f"mak {args.command} --help"
+        )
+    (command,) = (command for command in COMMANDS if command.name == args.command)
+    return command.run(args)
+
+
+# ------------------------------------------------------------------------------------ arguments
+
+
+class _Parser(ArgumentParser):
+    """Raises `UsageError` where argparse would print and exit."""
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog.removeprefix("mak").strip()
+        raise UsageError(f"{command}: {message}" if command else message, hint=f"{self.prog} -h")
+
+    def options(self) -> list[str]:
+        return list(self._option_string_actions)
+
+
+def _build_parser() -> tuple[ArgumentParser, dict[str, list[str]]]:
+    """Return the parser of all commands, and the options that each of them knows."""
+    parser = _Parser(
+        prog="mak",
+        description="Several coding agents edit one Python repository at once, on one branch.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"mak {__version__}")
+    rows = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    options = {"": parser.options()}
+    for command in COMMANDS:
+        row = rows.add_parser(
+            command.name,
+            help=command.help,
+            description=f"{command.help[:1].upper()}{command.help[1:]}.",
+            epilog=command.details or None,
+            formatter_class=RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(row)
+        options[command.name] = row.options()
+    return parser, options
+
+
+def _refuse_unknown(argv: Sequence[str], options: Mapping[str, Sequence[str]]) -> None:
+    """Name the nearest command or option, before argparse misses something else for its lack."""
+    command = argv[0] if argv and not argv[0].startswith("-") else ""
+    if command not in options:
+        near = _nearest(command, [name for name in options if name])
+        raise UsageError(f"no command {command!r}{near}", hint="mak --help")
+    known = options[command]
+    for word in argv:
+        name = word.partition("=")[0]
+        if word == "--":
+            return
+        if word.startswith("--") and name not in known:
+            where = f"{command}: " if command else ""
+            hint = f"mak {command} --help" if command else "mak --help"
+            raise UsageError(f"{where}unknown option {name!r}{_nearest(name, known)}", hint=hint)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+# --------------------------------------------------------------------------------------- errors
+
+
+def _explain(error: BaseException, argv: Sequence[str]) -> int:
+    """Tell the person what happened and return the exit code."""
+    leaves = list(_leaves(error))
+    expected = [leaf for leaf in leaves if isinstance(leaf, MakError)]
+    if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
+        _say("mak: interrupted")
+        return EXIT_INTERRUPTED
+    if len(expected) == len(leaves):
+        _say(f"mak: {expected[0]}")
+        if expected[0].hint:
+            _say(f"hint: {expected[0].hint}")
+        return expected[0].exit_code
+    _say(f"mak: this is a bug in MAK: {type(leaves[0]).__name__}: {leaves[0]}")
+    _say(f"hint: please report it with {_write_report(error, argv)}")
+    return EXIT_BUG
+
+
+def _leaves(error: BaseException) -> Iterable[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _say(text: str) -> None:
+    from mak.cli.terminal import write_note
+
+    write_note(text)
+
+
+def _write_report(error: BaseException, argv: Sequence[str]) -> str:
+    """Write the traceback to a new file below the system's temporary directory."""
+    import platform
+    import tempfile
+    import traceback
+
+    lines = [
+        f"mak {__version__}, Python {platform.python_version()}, {platform.platform()}\n",
+        f"argv: {list(argv)!r}\n\n",
+        *traceback.format_exception(error),
+    ]
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="mak-bug-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
+    ) as file:
+        file.writelines(lines)
+    return file.name

@@ -1,0 +1,120 @@
+"""What is known of a run from its events so far: who works, who waits, what it used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mak.events import (
+    Event,
+    Planned,
+    ReplyParked,
+    ReplyRejected,
+    Reviewed,
+    RunFinished,
+    RunStarted,
+    TaskFailed,
+    TaskSettled,
+    TaskSkipped,
+    TaskStarted,
+    TaskWaiting,
+    TaskWidened,
+    WaveCommitted,
+)
+from mak.model import TaskState, Usage
+
+
+@dataclass(slots=True)
+class Row:
+    """One task that works or waits."""
+
+    task: str
+    state: TaskState
+    #: What it does, in a few words.
+    note: str
+    #: When it got into this state, by the caller's clock.
+    since: float
+    attempt: int = 0
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(slots=True)
+class Progress:
+    """Plain state; `update` is its only way to change."""
+
+    run: str = ""
+    total: int = 0
+    waves: int = 0
+    usage: Usage = field(default_factory=Usage)
+    #: Tasks that work or wait, in the order in which they were first heard of.
+    active: dict[str, Row] = field(default_factory=dict)
+    ended: dict[str, TaskState] = field(default_factory=dict)
+    #: Subjects of the commits, by commit.
+    subjects: dict[str, str] = field(default_factory=dict)
+    branch: str = ""
+    #: Whether the plan was approved: from there on the run can be recovered.
+    approved: bool = False
+    finished: bool = False
+
+    def update(self, event: Event, now: float) -> None:
+        """Take in one event that happened at `now`."""
+        match event:
+            case RunStarted(run, branch, _, recovered):
+                self.run, self.branch, self.approved = run, branch, recovered
+            case Planned(levels, _, usage):
+                self.total = sum(len(level) for level in levels)
+                self.waves = len(levels)
+                self.usage += usage
+            case Reviewed(approved, dropped):
+                self.approved = approved
+                self.total -= len(dropped)
+            case TaskWaiting(task, node, holder):
+                row = self._row(task, now)
+                row.state, row.note = TaskState.PENDING, f"waits for {node} (held by {holder})"
+            case TaskStarted(task, attempt, model, nodes):
+                row = self._row(task, now)
+                row.state, row.since, row.attempt, row.model = (
+                    TaskState.RUNNING,
+                    now,
+                    attempt,
+                    model,
+                )
+                row.note = (
+                    nodes[0] + (f" +{len(nodes) - 1}" if len(nodes) > 1 else "") if nodes else ""
+                )
+            case ReplyParked(task, _, status, usage):
+                row = self._row(task, now)
+                row.usage += usage
+                row.note = f"replied: {status}"
+                self.usage += usage
+            case ReplyRejected(task, _, check, _):
+                self._row(task, now).note = f"rejected by {check}"
+            case TaskWidened(task, nodes, queued):
+                row = self._row(task, now)
+                row.note = f"{'queued' if queued else 'goes on'} with {len(nodes)} more nodes"
+            case TaskSettled(task):
+                self._end(task, TaskState.SETTLED)
+            case TaskFailed(task):
+                self._end(task, TaskState.FAILED)
+            case TaskSkipped(task):
+                self._end(task, TaskState.SKIPPED)
+            case WaveCommitted(_, commit, subject, tasks):
+                self.subjects[commit] = subject
+                for task in tasks:
+                    self._end(task, TaskState.DONE)
+            case RunFinished():
+                self.finished = True
+
+    def count(self, *states: TaskState) -> int:
+        """Return how many tasks ended in one of `states`."""
+        return sum(state in states for state in self.ended.values())
+
+    def _row(self, task: str, now: float) -> Row:
+        if task not in self.active:
+            self.ended.pop(task, None)
+            self.active[task] = Row(task, TaskState.PENDING, "", now)
+        return self.active[task]
+
+    def _end(self, task: str, state: TaskState) -> None:
+        self.active.pop(task, None)
+        self.ended[task] = state

@@ -1,0 +1,129 @@
+"""Plans and outcomes as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mak.cli.lines import count, money, short, short_branch
+from mak.cli.progress import Progress
+from mak.cli.runs import next_command
+from mak.cli.story import used
+from mak.model import NodeId, Outcome, RunState, Task, TaskState
+
+if TYPE_CHECKING:
+    from mak.kernel import Review
+    from mak.plan import Estimate
+
+#: Nodes of a task, and remarks of a plan, that are listed one by one.
+SHOWN = 6
+
+
+class Styled(NamedTuple):
+    """A line and its rich style."""
+
+    text: str
+    style: str = ""
+
+
+def plan(review: Review) -> Iterator[Styled]:
+    """Show a plan: tasks by wave with targets, remarks, hot nodes, tokens and cost."""
+    tasks, waves = len(review.plan.tasks), len(review.levels)
+    yield Styled(f"Plan: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
+    for decision in review.plan.decisions:
+        yield Styled(f"  decided: {decision}")
+    for number, level in enumerate(review.levels, 1):
+        yield Styled("")
+        yield Styled(f"Wave {number}", "bold")
+        for task_id in level:
+            yield from _task(review.plan.task(task_id))
+    if review.remarks:
+        yield Styled("")
+        yield Styled("Remarks", "bold yellow")
+        yield from (Styled(f"  {remark}", "yellow") for remark in review.remarks)
+    if review.hot:
+        yield Styled("")
+        yield Styled("Hot nodes (their tasks take turns)", "bold")
+        for node, number in review.hot[:SHOWN]:
+            yield Styled(f"  {node}  {count(number, 'task')}")
+        if len(review.hot) > SHOWN:
+            yield Styled(f"  and {len(review.hot) - SHOWN} more")
+    yield Styled("")
+    yield Styled(f"Estimate: {estimate(review.estimate)}", "bold")
+
+
+def _task(task: Task) -> Iterator[Styled]:
+    goal = task.goal.strip().splitlines() or [""]
+    more = " …" if len(goal) > 1 else ""
+    yield Styled(f"  {task.id}  {goal[0]}{more}", "cyan")
+    for label, nodes in (
+        ("writes", task.writes),
+        ("creates", task.creates),
+        ("reads", task.reads),
+    ):
+        if nodes:
+            yield Styled(f"      {label:<8} {_nodes(nodes)}")
+    if task.depends_on:
+        yield Styled(f"      {'after':<8} {', '.join(task.depends_on)}")
+    if task.model:
+        yield Styled(f"      {'model':<8} {task.model}")
+
+
+def _nodes(nodes: tuple[NodeId, ...]) -> str:
+    text = ", ".join(map(str, nodes[:SHOWN]))
+    return text + (f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else "")
+
+
+def estimate(guess: Estimate) -> str:
+    """Return the range of tokens and of cost."""
+    if not guess.tokens_high:
+        return "no tokens"
+    tokens = f"{short(guess.tokens_low)} to {short(guess.tokens_high)} tokens"
+    if guess.cost_low is None or guess.cost_high is None:
+        return f"{tokens}, {money(None)}"
+    if not guess.cost_high:
+        return f"{tokens}, no cost"
+    return f"{tokens}, {money(guess.cost_low)} to {money(guess.cost_high)}"
+
+
+def outcome(ended: Outcome, progress: Progress, branch: str) -> Iterator[Styled]:
+    """Tell how a run ended: what landed, what did not and why, what it used, what comes next."""
+    landed = sum(task.state is TaskState.DONE for task in ended.tasks.values())
+    commits = count(len(ended.waves), "commit")
+    style = "bold green" if ended.state is RunState.DONE else "bold red"
+    text = f"Run {ended.run} {_ENDED[ended.state]}"
+    if ended.tasks:
+        total = count(len(ended.tasks), "task")
+        text += f": {landed} of {total} landed in {commits} on {short_branch(branch)}"
+    yield Styled(text, style)
+    if ended.reason and ended.state is not RunState.DONE:
+        yield Styled(f"  {ended.reason}")
+    for wave in ended.waves:
+        subject = progress.subjects.get(wave.commit, "")
+        yield Styled(f"  {wave.commit[:10]}  {subject}")
+        yield Styled(f"              {', '.join(wave.tasks)}")
+    lost = {name: task for name, task in ended.tasks.items() if task.state is not TaskState.DONE}
+    if lost:
+        yield Styled("Not landed", "bold")
+        for name, task in lost.items():
+            tried = f" after {count(task.attempts, 'attempt')}" if task.attempts > 1 else ""
+            why = f": {task.reason}" if task.reason else ""
+            yield Styled(f"  {name}  {task.state}{tried}{why}")
+    if ended.findings:
+        yield Styled("Findings", "bold")
+        for finding in ended.findings:
+            line = f":{finding.line}" if finding.line else ""
+            yield Styled(f"  {finding.node}{line}  {finding.check}: {finding.message}")
+    yield Styled(f"Used: {used(ended.usage)}")
+    yield Styled(f"Next: {next_command(ended.run, ended.state)}")
+
+
+_ENDED = {
+    RunState.PLANNING: "did not begin",
+    RunState.RUNNING: "goes on",
+    RunState.DONE: "is done",
+    RunState.FAILED: "failed",
+    RunState.HELD: "is held",
+    RunState.DECLINED: "was declined",
+    RunState.INTERRUPTED: "was interrupted",
+}

@@ -1,0 +1,170 @@
+"""The person's word on a plan: approve it, change it, drop tasks from it, or abort."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mak.cli import render, terminal
+from mak.cli.interrupt import ignored, read_line
+from mak.cli.lines import count
+from mak.errors import UsageError
+from mak.model import Plan
+
+if TYPE_CHECKING:
+    from mak.kernel import Decision, Review
+
+HEADER = """\
+# The plan of this run. Save and close to have it checked and shown again;
+# leave it as it is, or empty it, to go back without a change.
+# writes: nodes to rewrite (#api: with their signature); reads: nodes to look at;
+# creates: new files and symbols; depends_on: tasks whose wave comes first.
+# The format: mak schema plan
+"""
+#: Where to put what is wrong with a plan, above the header.
+ERROR = "# WRONG: "
+HELP = "[a]pprove  [e]dit in an editor  [d]rop TASK…  [s]how TASK  [q]uit"
+
+
+class Reviewer:
+    """Asks at the terminal. `paused` takes a live view off the screen meanwhile."""
+
+    def __init__(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
+        self._paused = paused
+
+    async def __call__(self, review: Review) -> Decision:
+        """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
+        from mak.kernel import Decision
+
+        with self._paused():
+            show(review)
+            while True:
+                match await _ask():
+                    case ["a" | "approve" | "y" | "yes"]:
+                        return Decision(approved=True)
+                    case None | ["q" | "quit" | "abort" | "n" | "no"]:
+                        return Decision(approved=False)
+                    case ["e" | "edit"]:
+                        plan = edit(review.plan)
+                        if plan is not None:
+                            return Decision(approved=True, plan=plan)
+                        terminal.write_note("the plan is as it was")
+                    case ["d" | "drop", *names] if names:
+                        plan = drop(review.plan, names)
+                        if plan is not None:
+                            return Decision(approved=True, plan=plan)
+                    case ["s" | "show", *names] if names:
+                        _tell(review.plan, names)
+                    case _:
+                        terminal.write_note(HELP)
+
+
+def show(review: Review) -> None:
+    """Write the plan to stderr."""
+    terminal.write_note("")
+    for line in render.plan(review):
+        terminal.write_note(line.text, line.style)
+
+
+async def _ask() -> list[str] | None:
+    sys.stderr.write(f"\n{HELP}\n> ")
+    sys.stderr.flush()
+    line = await read_line()
+    return None if line is None else line.replace(",", " ").split()
+
+
+def _tell(plan: Plan, names: Collection[str]) -> None:
+    for task in plan.tasks:
+        if task.id in names:
+            terminal.write_note(f"{task.id}: {task.goal.strip()}")
+    _unknown(plan, names)
+
+
+def _unknown(plan: Plan, names: Collection[str]) -> bool:
+    missing = sorted(set(names) - {task.id for task in plan.tasks})
+    if missing:
+        terminal.write_note(f"the plan has no task {', '.join(missing)}", "red")
+    return bool(missing)
+
+
+def drop(plan: Plan, names: Collection[str]) -> Plan | None:
+    """Take tasks out of a plan, and every task that depends on them; None: nothing is left."""
+    if _unknown(plan, names):
+        return None
+    gone = set(names)
+    while more := {t.id for t in plan.tasks if t.id not in gone and gone & set(t.depends_on)}:
+        terminal.write_note(f"dropped too, for what they depend on: {', '.join(sorted(more))}")
+        gone |= more
+    kept = tuple(task for task in plan.tasks if task.id not in gone)
+    if not kept:
+        terminal.write_note("that is all of it; type q to abort the run", "red")
+        return None
+    terminal.write_note(f"dropped {count(len(gone), 'task')}")
+    return dataclasses.replace(plan, tasks=kept)
+
+
+def edit(plan: Plan) -> Plan | None:
+    """Let the person edit a plan as YAML until it reads as one; None: it is as it was."""
+    from mak.config import dump_yaml, parse_document
+    from mak.plan import parse_plan, plan_document
+
+    text = HEADER + dump_yaml(plan_document(plan))
+    descriptor, name = tempfile.mkstemp(prefix="mak-plan-", suffix=".yaml")
+    os.close(descriptor)
+    path = Path(name)
+    try:
+        while True:
+            path.write_text(text, encoding="utf-8")
+            if not _run_editor(path):
+                return None
+            changed = path.read_text(encoding="utf-8", errors="replace")
+            if changed == text or not changed.strip():
+                return None
+            try:
+                edited = parse_plan(parse_document(changed, path.name))
+            except UsageError as error:
+                body = changed.splitlines(keepends=True)
+                kept = "".join(line for line in body if not line.startswith(ERROR))
+                wrong = "".join(f"{ERROR}{line}\n" for line in str(error).splitlines())
+                text = wrong + kept
+            else:
+                return None if edited == plan else edited
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _run_editor(path: Path) -> bool:
+    """Open the person's editor on the terminal; whether it ended well."""
+    command = _editor()
+    if not command:
+        terminal.write_note("no editor found: set EDITOR", "red")
+        return False
+    try:
+        with ignored():
+            # stdout may be a pipe that wants data.
+            done = subprocess.run([*command, str(path)], stdout=sys.stderr.fileno(), check=False)
+    except OSError as error:
+        terminal.write_note(f"starting {command[0]}: {(error.strerror or '').lower()}", "red")
+        return False
+    if done.returncode:
+        terminal.write_note(f"{command[0]} ended with {done.returncode}", "red")
+    return done.returncode == 0
+
+
+def _editor() -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        if os.environ.get(name, "").strip():
+            return shlex.split(os.environ[name])
+    for program in ("sensible-editor", "nano", "vi"):
+        if shutil.which(program):
+            return [program]
+    return []

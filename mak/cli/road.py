@@ -1,0 +1,57 @@
+"""Carry out one run in front of a person: progress, Ctrl-C, the end, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from mak.cli import render, terminal
+from mak.cli.command import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from mak.cli.interrupt import Interrupts
+from mak.cli.live import View
+from mak.model import Outcome, RunState
+
+if TYPE_CHECKING:
+    from mak.store import Store
+
+
+def carry_out(
+    store: Store, view: View, start: Callable[[], Awaitable[Outcome]], *, json: bool = False
+) -> int:
+    """Run `start` under `view`, tell how it ended, and return the exit code.
+
+    The outcome is the data of a run: on stdout, as text or as one JSON document.
+    """
+    interrupts = Interrupts(terminal.write_note)
+    try:
+        outcome = interrupts.run(start)
+    finally:
+        view.close()
+    if outcome is None:
+        terminal.write_note(f"Run {view.progress.run} was interrupted".replace("  ", " "), "bold")
+        if view.progress.approved:
+            terminal.write_note(f"Next: mak run --recover {view.progress.run}")
+        else:
+            terminal.write_note("Nothing was changed: its plan was not approved yet")
+        return EXIT_INTERRUPTED
+    lines = list(render.outcome(outcome, view.progress, store.branch))
+    if json:
+        from mak.kernel import outcome_json
+
+        for line in lines:
+            terminal.write_note(line.text, line.style)
+        terminal.write_json(outcome_json(outcome))
+    else:
+        terminal.write_data("\n".join(terminal.clean(line.text) for line in lines))
+    return exit_code(outcome)
+
+
+def exit_code(outcome: Outcome) -> int:
+    """Return 0 only when everything landed."""
+    match outcome.state:
+        case RunState.DONE:
+            return EXIT_DONE
+        case RunState.INTERRUPTED:
+            return EXIT_INTERRUPTED
+        case _:
+            return EXIT_FAILED

@@ -1,0 +1,146 @@
+"""The record of a run told in lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from mak.cli.lines import count, line, money, seconds, short_branch, tokens
+from mak.cli.record import Record
+from mak.cli.runs import next_command, when
+from mak.events import ReplyRejected, RunFinished
+from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, Usage
+
+#: Nodes of a task that are listed one by one.
+NODES = 8
+
+
+def run(record: Record) -> Iterator[str]:
+    """Tell the whole run."""
+    meta, outcome = record.meta, record.outcome
+    at = meta.base[:10] or "an unborn branch"
+    yield f"run      {meta.run} ({record.state})"
+    yield f"request  {_indented(meta.request, 9)}"
+    yield f"branch   {short_branch(meta.branch)}, from {at}"
+    yield f"started  {when(meta.started)}{_took(record)}"
+    yield f"models   {', '.join(meta.models)}; planner {meta.planner}"
+    if outcome and outcome.reason:
+        yield f"ended    {_indented(outcome.reason, 9)}"
+    yield ""
+    for wave in record.waves:
+        yield f"wave {wave.wave}   {wave.commit[:10]}  {wave.subject}"
+        yield f"         {', '.join(wave.tasks)}"
+    if not record.waves:
+        yield "nothing was committed"
+    for each in record.plan.tasks:
+        yield ""
+        yield from _task(record, each.id)
+    if outcome and outcome.findings:
+        yield ""
+        yield "findings"
+        for finding in outcome.findings:
+            at = f":{finding.line}" if finding.line else ""
+            yield f"  {finding.node}{at}  {finding.check}: {finding.message}"
+    yield ""
+    usage = outcome.usage if outcome else record.progress().usage
+    yield f"used     {used(usage)}"
+    yield f"next     {next_command(meta.run, outcome.state if outcome else None)}"
+
+
+def task(record: Record, task_id: str) -> Iterator[str]:
+    """Tell one task, with the full text of its replies."""
+    yield from _task(record, task_id)
+    for (owner, attempt), reply in sorted(record.replies.items()):
+        if owner != task_id:
+            continue
+        for edit in reply.edits:
+            yield ""
+            yield f"--- attempt {attempt}: {_what(edit)}"
+            match edit:
+                case Replace(_, source) | Insert(_, source):
+                    yield source.rstrip("\n")
+                case AddImport(_, statement):
+                    yield statement
+        if reply.raw and not reply.edits:
+            yield ""
+            yield f"--- attempt {attempt}: as it came"
+            yield reply.raw
+
+
+def events(record: Record) -> Iterator[str]:
+    """Tell everything that happened, each with its time."""
+    for at, event in record.events:
+        yield f"{time.strftime('%H:%M:%S', time.localtime(at))}  {line(event)}"
+
+
+def used(usage: Usage) -> str:
+    """Return tokens, calls and cost; says so when no model was called."""
+    text = tokens(usage)
+    if not text:
+        return "no tokens"
+    return f"{text}, {count(usage.calls, 'call')}, {money(usage.cost)}"
+
+
+def _task(record: Record, task_id: str) -> Iterator[str]:
+    each = record.plan.task(task_id)
+    outcome = record.outcome.tasks.get(task_id) if record.outcome else None
+    goal = each.goal.strip().splitlines() or [""]
+    yield f"{task_id}  {record.task_state(task_id)}  {goal[0]}"
+    yield from (f"  {more}" for more in goal[1:])
+    for label, nodes in (("writes", each.writes), ("creates", each.creates)):
+        if nodes:
+            more = f" and {len(nodes) - NODES} more" if len(nodes) > NODES else ""
+            yield f"  {label:<8} {', '.join(map(str, nodes[:NODES]))}{more}"
+    if each.depends_on:
+        yield f"  {'after':<8} {', '.join(each.depends_on)}"
+    if outcome and outcome.reason:
+        yield f"  {'reason':<8} {_indented(outcome.reason, 11)}"
+    rejections = {
+        event.attempt: event
+        for _, event in record.events
+        if isinstance(event, ReplyRejected) and event.task == task_id
+    }
+    for (owner, attempt), reply in sorted(record.replies.items()):
+        if owner == task_id:
+            yield from _attempt(attempt, reply, rejections.get(attempt))
+
+
+def _attempt(attempt: int, reply: Reply, rejected: ReplyRejected | None) -> Iterator[str]:
+    spent = tokens(reply.usage)
+    cost = f", {money(reply.usage.cost)}" if spent else ""
+    yield f"  attempt {attempt}: {reply.model} {reply.status}{f', {spent}{cost}' if spent else ''}"
+    if reply.reason:
+        yield f"    says    {_indented(reply.reason, 12)}"
+    for edit in reply.edits:
+        yield f"    edit    {_what(edit)}"
+    for need in reply.needs:
+        why = f": {need.why}" if need.why else ""
+        yield f"    needs   {need.node} to {'write' if need.write else 'read'}{why}"
+    if reply.notes:
+        yield f"    notes   {_indented(reply.notes, 12)}"
+    if rejected:
+        yield f"    refused {rejected.check}: {_indented(rejected.reason, 12)}"
+
+
+def _what(edit: Edit) -> str:
+    match edit:
+        case Replace(node, source):
+            return f"{node} ({count(len(source.splitlines()), 'line')})"
+        case Insert(parent, source, after):
+            place = f"after {after}" if after else f"in {parent}"
+            return f"new, {place} ({count(len(source.splitlines()), 'line')})"
+        case AddImport(path, statement):
+            return f"{path}: {statement}"
+        case Delete(node):
+            return f"delete {node}"
+
+
+def _took(record: Record) -> str:
+    ends = [at for at, event in record.events if isinstance(event, RunFinished)]
+    if not ends or len(ends) > 1:
+        return ""
+    return f", took {seconds(max(0.0, ends[-1] - record.meta.started))}"
+
+
+def _indented(text: str, width: int) -> str:
+    return f"\n{' ' * width}".join(text.strip().splitlines())

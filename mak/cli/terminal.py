@@ -1,0 +1,80 @@
+"""The two streams a command writes to: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def clean(text: str) -> str:
+    """Make text from agents, files and commits safe to show.
+
+    Control, bidirectional and zero-width characters could rewrite what a person reads on a
+    terminal; they are shown as escapes. Line breaks and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def write_data(text: str) -> None:
+    """Write what was asked for to stdout; a line break is added."""
+    sys.stdout.write(f"{text}\n")
+
+
+def write_json(data: Any) -> None:
+    """Write one JSON document to stdout, in ASCII: paths may hold bytes that are not text."""
+    write_data(json.dumps(data, indent=2))
+
+
+def write_note(text: str, style: str = "") -> None:
+    """Write a line for the person at the terminal to stderr, in `style` where there is color."""
+    text = clean(text)
+    if style and wants_color():
+        console().print(text, style=style)
+    else:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def is_screen() -> bool:
+    """Whether stderr is a terminal whose lines can be redrawn."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def can_ask() -> bool:
+    """Whether a person can be shown something and asked: stdin and stderr are terminals."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def wants_color() -> bool:
+    """Whether stderr may be colored (https://no-color.org)."""
+    return is_screen() and not os.environ.get("NO_COLOR")
+
+
+def console() -> Console:
+    """Return a rich console on stderr that shows text as it is: no markup, no wrapping."""
+    from rich.console import Console
+
+    return Console(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def columns(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "  ") -> list[str]:
+    """Align rows of cells; the last column is not padded."""
+    table = [[clean(cell) for cell in row] for row in rows]
+    count = max((len(row) for row in table), default=0)
+    widths = [max(len(row[i]) for row in table if i < len(row)) for i in range(count)]
+    return [
+        indent + gap.join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip()
+        for row in table
+    ]
