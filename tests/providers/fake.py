@@ -1,0 +1,211 @@
+"""A loopback server that speaks both vendors' streaming formats and misbehaves as it is told."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+ANSWER = '{"ok": true}'
+_prefixes = itertools.count(1)
+
+#: The same ending in the words of both vendors.
+STOPS = {
+    "done": ("end_turn", "stop"),
+    "truncated": ("max_tokens", "length"),
+    "refused": ("refusal", "stop"),
+    "filtered": ("refusal", "content_filter"),
+    "context": ("model_context_window_exceeded", "length"),
+}
+
+
+@dataclass
+class Turn:
+    """How one request is answered."""
+
+    text: str = ANSWER
+    stop: str = "done"
+    refusal: str = ""
+    #: Instead of a stream.
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    #: Of a stream: events before it ends early, and whether the connection breaks then.
+    cut: int | None = None
+    abort: bool = False
+    #: Sent as an event after the first text.
+    error: dict[str, Any] | None = None
+    garbage: bool = False
+    #: Seconds between events.
+    drip: float = 0.0
+    usage: bool = True
+
+
+@dataclass
+class Seen:
+    """One request that arrived."""
+
+    at: float
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class FakeServer:
+    """Answers requests with turns, in order; when they run out, well."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.seen: list[Seen] = []
+        self._lock = threading.Lock()
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length", 0))
+                body = json.loads(self.rfile.read(length) or b"{}")
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                with fake._lock:
+                    fake.seen.append(Seen(time.monotonic(), self.path, headers, body))
+                    turn = fake.turns.pop(0) if fake.turns else Turn()
+                try:
+                    fake.answer(self, turn, body)
+                except OSError:
+                    self.close_connection = True
+
+            do_GET = do_POST
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        # A path of its own: what one test taught the process about an endpoint ends with it.
+        self.root = f"http://127.0.0.1:{self._server.server_port}/t{next(_prefixes)}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def answer(self, http: BaseHTTPRequestHandler, turn: Turn, body: dict[str, Any]) -> None:
+        if turn.status != 200 or turn.body is not None:
+            data = turn.body if isinstance(turn.body, bytes) else json.dumps(turn.body).encode()
+            http.send_response(turn.status)
+            http.send_header("content-type", turn.content_type)
+            http.send_header("content-length", str(len(data)))
+            for name, value in turn.headers.items():
+                http.send_header(name, value)
+            http.end_headers()
+            http.wfile.write(data)
+            return
+        anthropic = http.path.endswith("/messages")
+        events = self._anthropic(turn, body) if anthropic else self._openai(turn, body)
+        http.send_response(200)
+        http.send_header("content-type", "text/event-stream; charset=utf-8")
+        http.send_header("transfer-encoding", "chunked")
+        http.end_headers()
+        for number, event in enumerate(events):
+            if turn.cut == number:
+                if turn.abort:
+                    http.connection.shutdown(socket.SHUT_RDWR)
+                    http.close_connection = True
+                    return
+                break
+            data = event.encode()
+            http.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            http.wfile.flush()
+            if turn.drip:
+                time.sleep(turn.drip)
+        http.wfile.write(b"0\r\n\r\n")
+
+    def _anthropic(self, turn: Turn, body: dict[str, Any]) -> list[str]:
+        def event(kind: str, **data: Any) -> str:
+            return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
+
+        usage = {
+            "input_tokens": 10 if turn.usage else 0,
+            "cache_creation_input_tokens": 5 if turn.usage else 0,
+            "cache_read_input_tokens": 100 if turn.usage else 0,
+            "output_tokens": 1,
+        }
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model", ""),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        stop, details = STOPS[turn.stop][0], None
+        if turn.refusal:
+            stop = "refusal"
+            details = {"type": "refusal", "category": "cyber", "explanation": turn.refusal}
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        if body.get("tools") and turn.text.startswith("{"):
+            stop = "tool_use" if turn.stop == "done" else stop
+            name = body["tools"][0]["name"]
+            block = {"type": "tool_use", "id": "t1", "name": name, "input": {}}
+        texts = [turn.text[i : i + 8] for i in range(0, len(turn.text), 8)]
+        deltas = [
+            {"type": "text_delta", "text": text}
+            if block["type"] == "text"
+            else {"type": "input_json_delta", "partial_json": text}
+            for text in texts
+        ]
+        events = [event("message_start", message=message)]
+        if texts:
+            events.append(event("content_block_start", index=0, content_block=block))
+            events += [event("content_block_delta", index=0, delta=delta) for delta in deltas]
+            events.append(event("content_block_stop", index=0))
+        end = {"stop_reason": stop, "stop_sequence": None, "stop_details": details}
+        events.append(event("message_delta", delta=end, usage={"output_tokens": 20}))
+        events.append(event("message_stop"))
+        if turn.error:
+            events[3:3] = [event("error", error=turn.error)]
+        if turn.garbage:
+            events[3:3] = ["event: content_block_delta\ndata: {not json\n\n"]
+        return events
+
+    def _openai(self, turn: Turn, body: dict[str, Any]) -> list[str]:
+        def event(*choices: dict[str, Any], **more: Any) -> str:
+            chunk = {"id": "c1", "object": "chat.completion.chunk", "created": 1}
+            chunk |= {"model": body.get("model", ""), "choices": list(choices), **more}
+            return f"data: {json.dumps(chunk)}\n\n"
+
+        def choice(stop: str | None = None, **delta: Any) -> dict[str, Any]:
+            return {"index": 0, "delta": delta, "finish_reason": stop}
+
+        events = [event(choice(role="assistant", content=""))]
+        for start in range(0, len(turn.text), 8):
+            events.append(event(choice(content=turn.text[start : start + 8])))
+        if turn.refusal:
+            events.append(event(choice(refusal=turn.refusal)))
+        events.append(event(choice(STOPS[turn.stop][1])))
+        if turn.usage and (body.get("stream_options") or {}).get("include_usage"):
+            details = {"cached_tokens": 100, "cache_write_tokens": 5}
+            usage = {
+                "prompt_tokens": 115,
+                "completion_tokens": 20,
+                "total_tokens": 135,
+                "prompt_tokens_details": details,
+            }
+            events.append(event(usage=usage))
+        events.append("data: [DONE]\n\n")
+        if turn.error:
+            events[2:2] = [f"data: {json.dumps({'error': turn.error})}\n\n"]
+        if turn.garbage:
+            events[2:2] = ["data: {not json\n\n"]
+        return events
