@@ -75,13 +75,15 @@ def line(event: Event) -> Line:
         case TaskFailed(task, reason):
             return Line("fail", f"{task}: {reason}", "red")
         case TaskSkipped(task, because):
-            return Line("skip", f"{task}: {because}", "red")
+            return Line("skip", f"{task}: depends on {because}", "red")
         case WaveMerged(wave, paths):
-            return Line("merge", f"wave {wave}: merged with edits made meanwhile in {some(paths)}")
+            return Line(
+                "merge", f"wave {wave + 1}: merged with edits made meanwhile in {some(paths)}"
+            )
         case WaveHeld(wave, paths, reason):
-            return Line("hold", f"wave {wave}: {some(paths)}: {reason}", "bold red")
+            return Line("hold", f"wave {wave + 1}: {some(paths)}: {reason}", "bold red")
         case WaveCommitted(wave, commit, subject, tasks):
-            text = f"wave {wave}: {commit[:10]} {subject} ({count(len(tasks), 'task')})"
+            text = f"wave {wave + 1}: {commit[:10]} {subject} ({count(len(tasks), 'task')})"
             return Line("commit", text, "bold green")
         case Remark(text):
             return Line("note", text)

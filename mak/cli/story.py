@@ -28,7 +28,7 @@ def run(record: Record) -> Iterator[str]:
         yield f"ended    {_indented(outcome.reason, 9)}"
     yield ""
     for wave in record.waves:
-        yield f"wave {wave.wave}   {wave.commit[:10]}  {wave.subject}"
+        yield f"wave {wave.wave + 1}   {wave.commit[:10]}  {wave.subject}"
         yield f"         {', '.join(wave.tasks)}"
     if not record.waves:
         yield "nothing was committed"
