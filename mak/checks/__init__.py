@@ -1,1 +1,40 @@
-"""Before, after → findings: one rule per file."""
+"""Before, after → findings: one rule per file, listed in `CHECKS`.
+
+Precision goes before recall: a false finding costs a retry and trust, a missed one is what tests
+are for. A rule that cannot be sure stays silent, and only what the change introduced is found.
+"""
+
+from __future__ import annotations
+
+from mak.checks import (
+    duplicate,
+    elision,
+    granted,
+    gutting,
+    interface,
+    lost,
+    protected,
+    syntax,
+)
+from mak.checks.change import Change, Check
+from mak.checks.protected import protected as protected_reason
+from mak.model import Finding
+
+__all__ = ["CHECKS", "Change", "Check", "protected_reason", "run_checks"]
+
+#: Every check. All of them block.
+CHECKS: tuple[Check, ...] = (
+    protected.CHECK,
+    granted.CHECK,
+    syntax.CHECK,
+    duplicate.CHECK,
+    lost.CHECK,
+    elision.CHECK,
+    gutting.CHECK,
+    interface.CHECK,
+)
+
+
+def run_checks(change: Change) -> tuple[Finding, ...]:
+    """Return what the checks find, in their order."""
+    return tuple(finding for check in CHECKS for finding in check.findings(change))

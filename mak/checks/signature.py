@@ -65,11 +65,12 @@ class Parameters:
         """
         if not self.accepts_all(old):
             return False
-        # One that is shorter sends arguments to `*args`; one that is longer takes some from there.
-        if len(self.ordered) < len(old.ordered):
-            return False
         if old.many and len(self.ordered) > len(old.ordered):
-            return False
+            return False  # a new parameter takes what went to `*args`
+        if {*old.ordered[len(self.ordered) :]} & {*self.keyword_only}:
+            return False  # `*args` takes what went to a parameter
+        if {*old.positional} & {*self.positional_only}:
+            return False  # `**kwargs` takes what went to a parameter
         known = {*old.ordered, *old.keyword_only}
         for i, (before, after) in enumerate(zip(old.ordered, self.ordered, strict=False)):
             renamed = before not in self.ordered and after not in known

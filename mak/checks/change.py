@@ -1,0 +1,143 @@
+"""What a check looks at: some files before and after, and who was allowed to do what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
+from mak.source import SourceFile, decode
+
+DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
+
+_SYMBOL = re.compile(r"(?P<name>[^\[#]*)(?:\[(?P<role>[^\]]*)\])?(?:#(?P<ordinal>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Files before and after an edit, a wave or a commit, with what is known about it."""
+
+    #: None: no such file.
+    before: Mapping[str, SourceFile | None]
+    after: Mapping[str, SourceFile | None]
+    #: Who made the change; None: many did, and what was granted to each is not known.
+    task: Task | None = None
+    edits: Sequence[Edit] = ()
+    #: Nodes that the edits declare to be new, and gone.
+    created: frozenset[NodeId] = frozenset()
+    deleted: frozenset[NodeId] = frozenset()
+    #: What the tasks of the plan write, as far as they have not failed.
+    planned: frozenset[NodeId] = frozenset()
+    #: Nodes that resolve to a definition, before the change; none where that cannot be proved.
+    references: Callable[[NodeId], Sequence[NodeId]] = lambda node: ()
+    #: Text of a node before the change, also in files that it does not touch; empty: not known.
+    text: Callable[[NodeId], str] = lambda node: ""
+
+    def files(self) -> Iterator[tuple[str, SourceFile | None, SourceFile | None]]:
+        """Yield path, before and after of every file that differs, in the order of the paths."""
+        for path in sorted({*self.before, *self.after}):
+            before, after = self.before.get(path), self.after.get(path)
+            if before is None or after is None:
+                if before is not after:
+                    yield path, before, after
+            elif before.data != after.data:
+                yield path, before, after
+
+    @property
+    def grants(self) -> frozenset[NodeId]:
+        """What the task may write, files and symbols that it was to create among it."""
+        return frozenset((*self.task.writes, *self.task.creates)) if self.task else frozenset()
+
+    @property
+    def goal(self) -> str:
+        """What the task was asked to do."""
+        return self.task.goal if self.task else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule over a change."""
+
+    #: Stable; people select and ignore findings by it.
+    id: str
+    #: One line for a list of checks.
+    title: str
+    findings: Callable[[Change], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function, method or class node, and where its name lives."""
+
+    node: Node
+    #: Qualified name of the class that holds it (empty: the module), and which one of that name.
+    scope: tuple[str, int]
+    name: str
+    role: str
+
+
+def is_cut(file: SourceFile | None) -> bool:
+    """Whether the file is there and cut into nodes."""
+    return file is not None and not file.whole
+
+
+def node_bytes(file: SourceFile, node: Node) -> bytes:
+    """Return the bytes of a node."""
+    return file.data[node.start : node.end]
+
+
+def significant_lines(file: SourceFile, node: Node) -> Counter[str]:
+    """Count the lines of a node, stripped, that hold more than white space or a comment."""
+    lines = (line.strip() for line in decode(file, node.id).split("\n"))
+    return Counter(line for line in lines if line and not line.startswith("#"))
+
+
+def is_covered(node: NodeId, by: frozenset[NodeId]) -> bool:
+    """Whether a set of grants holds the node, its signature, or something that encloses it."""
+    return (
+        node in by
+        or node.node in by
+        or node.api in by
+        or any(container in by for container in node.containers)
+    )
+
+
+def split_symbol(symbol: str) -> tuple[str, str, str]:
+    """Return the qualified name of the scope, the name and the role that a symbol is made of."""
+    scope, _, leaf = symbol.rpartition(".")
+    match = _SYMBOL.fullmatch(leaf)
+    if match is None or leaf.startswith("@"):
+        return scope, leaf, ""
+    return scope, match["name"], match["role"] or ""
+
+
+def definitions(file: SourceFile) -> list[Definition]:
+    """List the definitions of a file in order; of a class that is there twice, each its own."""
+    classes: dict[str, int] = {}
+    found = []
+    for node in file.nodes:
+        if node.kind not in DEFINITIONS:
+            continue
+        scope, name, role = split_symbol(node.id.symbol)
+        holder = _plain(scope)
+        found.append(Definition(node, (holder, classes.get(holder, 0)), name, role))
+        if node.kind is NodeKind.CLASS:
+            qualname = f"{holder}.{name}" if holder else name
+            classes[qualname] = classes.get(qualname, 0) + 1
+    return found
+
+
+def names_in(file: SourceFile, scope: str) -> frozenset[str]:
+    """Return what is bound in a scope of the file: definitions, imports, assignments."""
+    names: set[str] = set()
+    for node in file.nodes:
+        if _plain(split_symbol(node.id.symbol)[0]) == scope:
+            names.update(node.names)
+    return frozenset(names)
+
+
+def _plain(qualname: str) -> str:
+    """Drop the ordinals of a qualified name: ``C#2.D`` → ``C.D``."""
+    return re.sub(r"#\d+", "", qualname)

@@ -1,0 +1,116 @@
+"""No definition appears twice in a scope that did not hold it twice.
+
+Definitions that are meant to be there several times say so by a decorator: overloads, the parts of
+a property, registrations with a dispatcher. Those in branches are not nodes of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from mak.checks.change import Change, Check, Definition, definitions, is_cut
+from mak.checks.tree import dotted, function, parse
+from mak.model import Finding, Node, NodeKind
+from mak.source import SourceFile, decode
+
+#: Decorators that change what a definition is, without keeping the one before it.
+_TRANSPARENT = frozenset(
+    {
+        "abstractmethod",
+        "asynccontextmanager",
+        "cache",
+        "cached_property",
+        "classmethod",
+        "contextmanager",
+        "dataclass",
+        "final",
+        "lru_cache",
+        "override",
+        "property",
+        "staticmethod",
+        "wraps",
+    }
+)
+
+
+def _findings(change: Change) -> Iterator[Finding]:
+    for path, before, after in change.files():
+        if after is None or after.whole:
+            continue
+        known = before if is_cut(before) else None
+        old = _groups(known) if known else {}
+        for key, group in _groups(after).items():
+            if len(group) > max(1, len(old.get(key, ()))) and not _dispatched(after, group):
+                first, last = group[0].node, group[-1].node
+                yield Finding(
+                    CHECK.id,
+                    last.id,
+                    f"{group[-1].name} is defined twice in {_place(path, key)} "
+                    f"(lines {_code_line(after, first)} and {_code_line(after, last)}); "
+                    "edit the definition that is there, or choose another name",
+                    _code_line(after, last),
+                )
+        yield from _hidden_imports(path, known, after)
+
+
+def _groups(file: SourceFile) -> dict[tuple[str, int, str], list[Definition]]:
+    """Return the definitions that would replace each other, by scope and name."""
+    groups: dict[tuple[str, int, str], list[Definition]] = defaultdict(list)
+    for definition in definitions(file):
+        if not definition.role and definition.name != "_":
+            groups[(*definition.scope, definition.name)].append(definition)
+    return groups
+
+
+def _dispatched(file: SourceFile, group: list[Definition]) -> bool:
+    """Whether a decorator may keep each of these definitions: all share it, or one names them."""
+    decorators = []
+    for definition in group:
+        tree = function(file, definition.node)
+        names = {dotted(d) for d in tree.decorator_list} if tree else set()
+        if any(name.startswith(f"{definition.name}.") for name in names):
+            return True
+        decorators.append({n for n in names if n and n.rpartition(".")[2] not in _TRANSPARENT})
+    return bool(set.intersection(*decorators))
+
+
+def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> Iterator[Finding]:
+    old = _hides(before) if before else Counter[str]()
+    for name, count in _hides(after).items():
+        if count > old[name]:
+            node = next(d.node for d in definitions(after) if d.name == name and not d.scope[0])
+            yield Finding(
+                CHECK.id,
+                node.id,
+                f"{name} is both imported and defined in {path}; the definition hides the import: "
+                "choose another name for one of them",
+                _code_line(after, node),
+            )
+
+
+def _hides(file: SourceFile) -> Counter[str]:
+    """Count the module-level definitions whose name an unconditional import binds too."""
+    header = file.nodes[0]
+    defined = {d.name for d in definitions(file) if not d.scope[0]} & {*header.names}
+    if header.kind is not NodeKind.HEADER or not defined:
+        return Counter()
+    imported: set[str] = set()
+    for statement in parse(decode(file, header.id)) or ():
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            imported.update(a.asname or a.name.partition(".")[0] for a in statement.names)
+    return Counter(defined & imported)
+
+
+def _place(path: str, key: tuple[str, int, str]) -> str:
+    return f"class {key[0]} of {path}" if key[0] else path
+
+
+def _code_line(file: SourceFile, node: Node) -> int:
+    """Return the line on which the node's code begins."""
+    lead = file.data[node.start : node.start + node.lead]
+    return node.line + len(lead.splitlines())
+
+
+CHECK = Check("duplicate-symbol", "a symbol is defined twice", _findings)

@@ -1,0 +1,128 @@
+"""What a file defined it still defines, unless its removal was declared or it is nowhere missed."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import symtable
+from collections import Counter
+from collections.abc import Iterator
+
+from mak.checks.change import Change, Check, Definition, definitions, names_in
+from mak.model import Aspect, Delete, Finding, NodeId, NodeKind
+from mak.source import SourceFile, decode
+
+_GOING = re.compile(
+    r"\b(?:remov\w*|delet\w*|drop\w*|renam\w*|mov(?:e|es|ed|ing)|extract\w*|replac\w*|merg\w*|"
+    r"inlin\w*|get rid|split\w*|fold\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def _findings(change: Change) -> Iterator[Finding]:
+    for path, before, after in change.files():
+        if before is None or before.whole or (after is not None and after.whole):
+            continue
+        if change.task is not None:
+            yield from _vanished(change, path, before, after)
+        if after is not None:
+            yield from _missed(before, after)
+
+
+# -------------------------------------------------------------------------- definitions that go
+
+
+def _vanished(
+    change: Change, path: str, before: SourceFile, after: SourceFile | None
+) -> Iterator[Finding]:
+    declared = {edit.node for edit in change.edits if isinstance(edit, Delete)}
+    if NodeId(path) in declared:
+        return
+    left = Counter(map(_key, definitions(after))) if after else Counter()
+    gone: set[str] = set()
+    for definition in definitions(before):
+        key = _key(definition)
+        if left[key] > 0:
+            left[key] -= 1
+            continue
+        scope, name = definition.scope[0], definition.name
+        if definition.node.kind is NodeKind.CLASS:
+            gone.add(f"{scope}.{name}" if scope else name)
+        if scope in gone or _is_declared(definition.node.id, declared):
+            continue
+        if after and name in names_in(after, scope) and not definition.role:
+            continue
+        if _is_explained(change, definition):
+            continue
+        yield Finding(
+            CHECK.id,
+            definition.node.id,
+            f"{definition.node.id} is gone and nothing says that it should be; keep it, or list "
+            "it as deleted",
+            definition.node.line,
+        )
+
+
+def _key(definition: Definition) -> tuple[str, str, str]:
+    return definition.scope[0], definition.name, definition.role
+
+
+def _is_declared(node: NodeId, declared: set[NodeId]) -> bool:
+    return node in declared or any(
+        edit in declared for edit in node.containers if edit.aspect is Aspect.ALL
+    )
+
+
+def _is_explained(change: Change, definition: Definition) -> bool:
+    """Whether the goal names it beside a word for going, or the change defines it elsewhere."""
+    name = definition.name
+    if any(node.symbol.rpartition(".")[2] == name for node in change.created):
+        return True
+    return bool(_GOING.search(change.goal) and re.search(rf"\b{re.escape(name)}\b", change.goal))
+
+
+# ------------------------------------------------------------------------ names still in use
+
+
+def _missed(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
+    """Find module-level names that the file bound, binds no more, and still loads."""
+    lost = names_in(before, "") - names_in(after, "") - {*dir(builtins)}
+    if not lost:
+        return
+    try:
+        table = symtable.symtable(decode(after, after.id), after.path, "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    if b"import *" in after.data or b"globals()" in after.data:
+        return
+    old = {name: node for node in before.nodes for name in node.names}
+    for name in sorted(_unbound(table) & lost):
+        word = re.compile(rb"\b%b\b" % re.escape(name).encode())
+        users = [str(node.id) for node in after.nodes if word.search(after.text(node.id))]
+        yield Finding(
+            CHECK.id,
+            old[name].id,
+            f"{name} is no longer bound in {after.path}, but {', '.join(users[:5])} still "
+            f"use{'s' if len(users) == 1 else ''} it; keep it",
+        )
+
+
+def _unbound(module: symtable.SymbolTable) -> set[str]:
+    """Return the names that are loaded from the module and bound there by nothing."""
+    bound: set[str] = set()
+    loaded: set[str] = set()
+    tables = [module]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            if table is not module and not symbol.is_global():
+                continue
+            if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
+                bound.add(symbol.get_name())
+            if symbol.is_referenced():
+                loaded.add(symbol.get_name())
+    return loaded - bound
+
+
+CHECK = Check("lost-symbol", "a symbol was lost", _findings)

@@ -1,0 +1,61 @@
+"""The whole file compiles.
+
+Only the running interpreter can judge that. A file that it could not read before, because its
+syntax is newer or because it is no Python at all, is judged by whether it got worse.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+from mak.checks.change import Change, Check, is_cut
+from mak.model import Finding, NodeId
+from mak.source import SourceFile
+
+_SUFFIXES = (".py", ".pyi")
+
+
+def why_not(data: bytes, path: str) -> tuple[str, int] | None:
+    """Return why a file does not compile, and the line; None: it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(data, path, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error.msg or "invalid syntax", error.lineno or 0
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            return str(error) or type(error).__name__, 0
+    return None
+
+
+def _is_no_worse(path: str, before: SourceFile | None, after: SourceFile) -> bool:
+    if before is None:
+        return after.newer
+    if why_not(before.data, path) is None:
+        return False
+    return is_cut(after) or not is_cut(before)
+
+
+def _findings(change: Change) -> Iterator[Finding]:
+    for path, before, after in change.files():
+        if after is None or not path.endswith(_SUFFIXES):
+            continue
+        problem = why_not(after.data, path)
+        if problem is None:
+            continue
+        if _is_no_worse(path, before, after):
+            continue
+        reason, line = problem
+        where = next((node.id for node in after.nodes if node.line <= line <= node.end_line), None)
+        at = f", line {line}" if line else ""
+        yield Finding(
+            CHECK.id,
+            where or NodeId(path),
+            f"{path} does not compile any more: {reason}{at}; send text that leaves the whole file "
+            "valid",
+            line,
+        )
+
+
+CHECK = Check("syntax", "a file does not compile", _findings)
