@@ -1,17 +1,47 @@
 """Commit a wave on a branch that a person may be working on, crash-safely.
 
-Either the branch is at the wave's commit, with index and working tree to match, or it is as it
-was. A person's uncommitted text is never overwritten and never committed.
+Either the branch is at the wave's commit, with index and working tree to match, or everything is
+as it was. A person's uncommitted text is never overwritten and never committed. The steps, and
+what `mak.store.recover` does when the process dies after one::
+
+    P0  look: branch, operation in progress, each file          nothing to do
+    P1  write blobs, trees and the commit; run hooks; sign      nothing to do
+    P2  take the branch's lock; the tip is still the parent     remove the lock
+    P3  write the journal into the state                        finish or take back
+    P4  index and files, by ``git read-tree -m -u``             finish or take back
+    P5  HEAD is still on the branch                             finish or take back
+    P6  move the branch: the commit point                       finish
+    P7  state: node versions, locks given up, journal gone      nothing to do
+
+The branch stays locked from P2 to P6. Between P4 and P6 a person's ``git commit`` would swallow the
+wave; were the order of both the other way round, it would revert it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-#: ``merge(path, base, ours, theirs)``: the text that holds both changes, or None. Bytes are as in
-#: blobs; `ours` is the wave's, `theirs` the working tree's.
-Merge = Callable[[str, bytes, bytes, bytes], bytes | None]
+from mak.errors import RepositoryRefused, StoreError
+from mak.store import hooks, journal, kinds, note, refs, settle, signing, treeops
+from mak.store.journal import Journal, Touched
+from mak.store.objects import blob_id, durable, put_blobs
+from mak.store.recover import recover_locked, take_back
+from mak.store.survey import Change, Merge, Survey, in_index, survey, unfaithful
+from mak.store.treeops import FILE, Entry, NodeVersions
+from mak.store.worktree import Kind, Worktree
+
+if TYPE_CHECKING:
+    from mak.store.store import Store
+
+#: Times that a wave starts over because files changed while they were looked at.
+_TRIES = 12
+#: Seconds to wait for another git's lock of the index, and of the branch.
+_PATIENCE = 5.0
 
 
 def _no_merge(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -35,7 +65,7 @@ class WaveWrite:
     #: The whole commit message, trailers included.
     message: str
     #: Node versions by path, in file order: (symbol, bytes); joined they equal the file.
-    nodes: Mapping[str, Sequence[tuple[str, bytes]]] = field(default_factory=dict)
+    nodes: Mapping[str, Sequence[tuple[str, bytes]] | None] = field(default_factory=dict)
     #: Tasks whose locks end with the wave.
     tasks: tuple[str, ...] = ()
     merge: Merge = _no_merge
@@ -72,3 +102,327 @@ class WaveHeld:
     paths: tuple[str, ...]
     #: What is in the way and what to do about it.
     reason: str
+
+
+class _Again(Exception):
+    """Something changed while it was looked at: start over."""
+
+    def __init__(self, why: str, *paths: str) -> None:
+        super().__init__(why)
+        self.paths = paths
+
+
+class _Held(Exception):
+    def __init__(self, reason: str, *paths: str) -> None:
+        super().__init__(reason)
+        self.held = WaveHeld(paths, reason)
+
+
+def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
+    """Put a wave on the store's branch, or leave everything as it was.
+
+    Raises StoreError when Git does not do as told, RepositoryRefused when the branch must not be
+    written from here; then, too, everything is as it was.
+    """
+    why = ""
+    paths: tuple[str, ...] = ()
+    with store.wave_lock.held():
+        for attempt in range(_TRIES):
+            time.sleep(0.02 * attempt)
+            recover_locked(store)
+            try:
+                return _Attempt(store, write).carry_out()
+            except _Held as held:
+                return held.held
+            except _Again as again:
+                why, paths = str(again), again.paths
+    return WaveHeld(paths, f"{why}, again and again: try once it is quiet")
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The objects of a wave."""
+
+    tree: str
+    commit: str
+
+
+class _Attempt:
+    """One go at a wave."""
+
+    def __init__(self, store: Store, write: WaveWrite) -> None:
+        self.store = store
+        self.repository = store.repository
+        self.write = write
+        self.fault = write.fault
+
+    @cached_property
+    def worktree(self) -> Worktree:
+        return Worktree.of(self.repository)
+
+    def carry_out(self) -> Committed | Moved:
+        self.follows = self._follows()
+        tip = self.repository.tip()
+        if tip != self.write.parent:
+            return Moved(tip)
+        changes = self._changes()
+        seen = self._survey(changes)
+        self.fault("P0")
+        settings = signing.settings(self.repository)
+        built = self._build(changes, seen, settings)
+        texts = self._texts(seen)
+        self.fault("P1")
+        if self.follows:
+            self._wait_for_index()
+        with note.locking(self.repository) as locked, self._branch() as ref:
+            locked()
+            self.fault("P2")
+            at = ref.target or ("" if self.follows else self.repository.tip())
+            if at != self.write.parent:
+                return Moved(at)
+            if self._follows() != self.follows:
+                raise _Again("HEAD moved")
+            entry = self._journal(built, seen)
+            if not journal.begin(self.store.state, self.repository, entry, self.store.holder):
+                raise _Again("another process is committing a wave")
+            self._move(entry, seen, texts, ref)
+        remarks = self._record(entry)
+        self.fault("P7")
+        merged = tuple(f.path for f in seen.files if f.before != f.base and f.before != f.after)
+        if not self.write.hooks and hooks.present(settings):
+            remarks.append(f"the {' and '.join(hooks.present(settings))} hook was not run")
+        return Committed(built.commit, merged, tuple(remarks))
+
+    # ------------------------------------------------------------------------ P0: look
+
+    def _follows(self) -> bool:
+        """Whether index and files follow the branch; refuse or hold where it must not move."""
+        repository = self.repository
+        follows = repository.is_checked_out
+        if follows:
+            busy = repository.operation()
+            if busy is not None:
+                raise _Held(f"{busy[0]} is in progress: {busy[1]}")
+        elif repository.branch_ref == "HEAD":
+            raise _Held(
+                f"HEAD was detached and is on {repository.head().removeprefix('refs/heads/')} now: "
+                "git switch --detach to where it was"
+            )
+        for git_dir, folder in kinds.worktrees_on(repository.common_dir, repository.branch):
+            if git_dir.resolve() != repository.git_dir:
+                raise RepositoryRefused(
+                    f"committing to {repository.branch}: it is checked out at {folder} now",
+                    hint=f"run MAK there: --work-dir '{folder}'",
+                )
+        return follows
+
+    def _changes(self) -> list[Change]:
+        tree = treeops.tree_of(self.repository, self.write.parent)
+        changes = []
+        for path, data in self.write.files.items():
+            base = treeops.entry(self.repository, tree, path)
+            if base is not None and base.mode not in (FILE, treeops.EXECUTABLE):
+                raise StoreError(f"writing {path}: in the branch it is no regular file")
+            new = None
+            if data is not None:
+                mode = base.mode if base else self.write.modes.get(path, FILE)
+                new = Entry(blob_id(data), mode)
+            if new != base:
+                changes.append(Change(path, base, new))
+        return changes
+
+    def _survey(self, changes: Sequence[Change]) -> Survey:
+        if not self.follows:
+            files = [Touched(*change, change.base, change.new) for change in changes]
+            return Survey(files)
+        seen = survey(self.worktree, changes, self._new, self.write.merge)
+        if seen.obstacles:
+            reason = "; ".join(f"{path}: {why}" for path, why in seen.obstacles.items())
+            raise _Held(reason, *seen.obstacles)
+        return seen
+
+    def _new(self, path: str) -> bytes:
+        data = self.write.files[path]
+        assert data is not None
+        return data
+
+    # ------------------------------------------------------------------------ P1: objects
+
+    def _build(self, changes: Sequence[Change], seen: Survey, settings: signing.Settings) -> _Built:
+        blobs = dict(seen.merged)
+        blobs.update((c.new.oid, self._new(c.path)) for c in changes if c.new is not None)
+        self.versions: dict[str, NodeVersions | None] = dict.fromkeys(c.path for c in changes)
+        for change in changes:
+            nodes = self.write.nodes.get(change.path)
+            if nodes is not None and change.new is not None:
+                version = treeops.node_versions(nodes)
+                blobs.update(version.blobs)
+                self.versions[change.path] = version
+        parent = self.write.parent
+        with durable():
+            put_blobs(self.repository, blobs)
+            base = treeops.tree_of(self.repository, parent)
+            tree = treeops.update_tree(self.repository, base, {c.path: c.new for c in changes})
+            message = self.write.message
+            if self.write.hooks:
+                verdict = hooks.judge(self.repository, settings, parent, tree, message)
+                if isinstance(verdict, hooks.Refused):
+                    raise _Held(f"the {verdict.hook} hook refused the commit: {verdict.output}")
+                message = verdict
+            parents = [parent] if parent else []
+            commit = signing.commit(self.repository, settings, tree, parents, message)
+        return _Built(tree, commit)
+
+    def _texts(self, seen: Survey) -> dict[str, bytes]:
+        """Return the bytes of the files that hold a person's change, too."""
+        texts = {
+            f.path: f.after.oid
+            for f in seen.files
+            if not f.follows and f.after and f.before != f.after
+        }
+        return self.worktree.smudged(texts) if texts else {}
+
+    # ------------------------------------------------------------------------ P2, P3: journal
+
+    def _branch(self) -> AbstractContextManager[refs.LockedRef]:
+        return refs.locked(
+            self.repository, self.repository.branch_ref, timeout=_PATIENCE, stale_after=None
+        )
+
+    def _journal(self, built: _Built, seen: Survey) -> Journal:
+        state = self.store.state.read()[1]
+        nodes = treeops.entry(self.repository, self.store.state.tree(), journal.NODES)
+        fresh = treeops.without_stale(
+            self.repository, nodes.oid if nodes else "", state.head, self.write.parent
+        )
+        return Journal(
+            run=self.write.run,
+            number=self.write.number,
+            branch=self.repository.branch,
+            base=self.write.parent,
+            commit=built.commit,
+            git_dir=str(self.repository.git_dir),
+            root=str(self.repository.root) if self.follows else "",
+            nodes=treeops.update_nodes(self.repository, fresh, self.versions),
+            tasks=self.write.tasks,
+            files=tuple(seen.files),
+        )
+
+    # ------------------------------------------------------------------------ P4 to P6: move
+
+    def _move(
+        self, entry: Journal, seen: Survey, texts: Mapping[str, bytes], ref: refs.LockedRef
+    ) -> None:
+        """Bring index, files and branch to the wave's commit, or all of them back."""
+        try:
+            self.fault("P3")
+            if self.follows:
+                self._materialise(entry, seen, texts)
+                self.fault("P4")
+                self._still_there(entry)
+            self.fault("P5")
+            with durable():
+                ref.move(entry.commit, f"mak: {entry}")
+            self.fault("P6")
+        except BaseException as error:
+            if refs.read(self.repository.handle, self.repository.branch_ref) == entry.commit:
+                if not isinstance(error, Exception):
+                    raise
+                return
+            take_back(self.store, entry, str(error) or type(error).__name__)
+            raise
+
+    def _wait_for_index(self) -> None:
+        lock = self.repository.git_dir / "index.lock"
+        deadline = time.monotonic() + _PATIENCE
+        while lock.exists():
+            if time.monotonic() > deadline:
+                raise _Held(
+                    "another git command is at work on the index; when none is running: "
+                    f"rm '{lock}'"
+                )
+            time.sleep(0.005)
+
+    def _materialise(self, entry: Journal, seen: Survey, texts: Mapping[str, bytes]) -> None:
+        for file in entry.files:
+            self._unchanged(file.path, self.worktree.is_as(file.path, seen.found[file.path]))
+        own = [file for file in entry.files if not file.follows]
+        try:
+            self.worktree.set_index({file.path: file.new for file in own}, seen.staged)
+            self.fault("P4.index")
+            if len(own) < len(entry.files):
+                self.worktree.check_out(entry.base, entry.commit)
+        except StoreError as error:
+            raise self._refused(entry, error) from error
+        self.fault("P4.tree")
+        for file in own:
+            if file.before != file.after:
+                name, found = settle.scratch(entry, file.path), seen.found[file.path]
+                put = self.worktree.put(file.path, texts[file.path], found, name, 0)
+                self._unchanged(file.path, put)
+                self.fault("P4.file")
+        self._verify(entry)
+
+    def _unchanged(self, path: str, is_so: bool) -> None:
+        if not is_so:
+            raise _Again(f"{path} changed while the wave was being committed", path)
+
+    def _refused(self, entry: Journal, error: StoreError) -> Exception:
+        """Return why git refused to touch index and files; it has changed nothing then."""
+        if "index.lock" in str(error):
+            return _Again("another git command is at work on the index")
+        staged = self.worktree.staged([file.path for file in entry.files])
+        reasons = {
+            file.path: why
+            for file in entry.files
+            if (why := in_index(Change(file.path, file.base, file.new), staged.get(file.path)))
+        }
+        if reasons:
+            return _Held("; ".join(f"{p}: {why}" for p, why in reasons.items()), *reasons)
+        found = self.worktree.look([file.path for file in entry.files])
+        for file in entry.files:
+            if not (found[file.path].holds(file.before) or found[file.path].holds(file.after)):
+                return _Again(f"{file.path} changed while the wave was being committed", file.path)
+        return error
+
+    def _verify(self, entry: Journal) -> None:
+        """Check that git would store what stands in the files as what the wave wrote.
+
+        It would not where attributes make text of a blob that holds CRLF.
+        """
+        found = self.worktree.look([file.path for file in entry.files])
+        for file in entry.files:
+            if found[file.path].holds(file.after):
+                continue
+            if (
+                found[file.path].kind is Kind.FILE
+                and file.after is not None
+                and self.worktree.is_checkout(file.path, file.after.oid)
+            ):
+                raise _Held(f"{file.path}: {unfaithful(file.path)}", file.path)
+            self._unchanged(file.path, False)
+
+    def _still_there(self, entry: Journal) -> None:
+        """Check that HEAD is on the branch and that nobody staged what we put into the index."""
+        if not self.repository.is_checked_out:
+            raise _Again("HEAD moved")
+        own = [file for file in entry.files if not file.follows]
+        if not own:
+            return
+        self._wait_for_index()
+        staged = self.worktree.staged([file.path for file in own])
+        for file in own:
+            held = staged.get(file.path)
+            if (held.entry if held else None) != file.new:
+                raise _Again(
+                    f"{file.path} was staged while the wave was being committed", file.path
+                )
+
+    # ------------------------------------------------------------------------ P7: record
+
+    def _record(self, entry: Journal) -> list[str]:
+        try:
+            journal.finish(self.store.state, self.repository, entry)
+        except StoreError as error:
+            return [f"{entry} is committed; its record is left to the next mak command: {error}"]
+        return []

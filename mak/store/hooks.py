@@ -1,0 +1,110 @@
+"""The repository's commit hooks as a gate: run once per wave, in a throw-away working tree.
+
+Hooks never see the person's index or files, and nothing they change there is taken, except the
+message that commit-msg leaves.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mak.store.git import Git, environment
+from mak.store.repository import Repository
+from mak.store.signing import Settings
+
+_NAMES = ("pre-commit", "commit-msg")
+
+#: Seconds that one hook may take.
+TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A hook said no."""
+
+    hook: str
+    output: str
+
+
+def present(settings: Settings) -> tuple[str, ...]:
+    """Return which of the hooks that judge a commit the repository has."""
+    return tuple(name for name in _NAMES if os.access(settings.hooks / name, os.X_OK))
+
+
+def judge(
+    repository: Repository, settings: Settings, base: str, tree: str, message: str
+) -> str | Refused:
+    """Run pre-commit and commit-msg on a commit to be; return its message, or who refused it."""
+    names = present(settings)
+    if not names:
+        return message
+    with _throw_away(repository, base, tree) as (git, root):
+        for name in names:
+            arguments = []
+            if name == "commit-msg":
+                file = Path(git.run("rev-parse", "--absolute-git-dir").decode().strip())
+                file = file / "COMMIT_EDITMSG"
+                file.write_text(message, encoding="utf-8")
+                arguments = [str(file)]
+            refused = _run(settings.hooks / name, arguments, root)
+            if refused is not None:
+                return Refused(name, refused)
+            if arguments:
+                message = file.read_text(encoding="utf-8", errors="replace")
+        git.run("add", "-A")
+        if git.run("write-tree").decode().strip() != tree:
+            changed = git.run("diff", "--cached", "--name-only", tree).decode("utf-8", "replace")
+            return Refused("pre-commit", f"it changes files:\n{changed}")
+    return message
+
+
+def _run(hook: Path, arguments: list[str], root: Path) -> str | None:
+    """Run a hook; return None when it agrees, else what it said."""
+    env = {**environment(), "GIT_EDITOR": ":"}
+    env.pop("GIT_LITERAL_PATHSPECS", None)
+    for command in ([str(hook)], ["sh", str(hook)]):
+        try:
+            done = subprocess.run(
+                [*command, *arguments],
+                cwd=root,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"it was still running after {TIMEOUT:.0f} s"
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:
+                continue  # no #! line: git has the shell run it
+            return str(error)
+        text = done.stdout.decode("utf-8", "replace").strip()
+        return None if done.returncode == 0 else text or f"exit {done.returncode}"
+    return "it cannot be executed"
+
+
+@contextmanager
+def _throw_away(repository: Repository, base: str, tree: str) -> Iterator[tuple[Git, Path]]:
+    """Check `tree` out in a linked worktree whose HEAD is at `base`, for a while."""
+    folder = Path(tempfile.mkdtemp(prefix="mak-hooks-"))
+    root = folder / "mak-hooks"
+    git = repository.git
+    head = base or repository.put_commit(git.run("mktree").decode().strip(), [], "nothing yet\n")
+    try:
+        git.run("worktree", "add", "--detach", "--no-checkout", str(root), head)
+        inner = Git(root / ".git", root)
+        inner.run("read-tree", "--reset", "-u", tree)
+        yield inner, root
+    finally:
+        git.run("worktree", "remove", "--force", str(root), check=False)
+        shutil.rmtree(folder, ignore_errors=True)
