@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -54,12 +56,22 @@ def http_client(url: str, policy: Policy) -> httpx2.AsyncClient:
     """
     import httpx2
 
+    trust_env = not is_loopback(url)
     return httpx2.AsyncClient(
-        trust_env=not is_loopback(url),
+        trust_env=trust_env,
+        verify=_certificates(trust_env),
         follow_redirects=False,
         timeout=httpx2.Timeout(policy.idle, connect=policy.connect),
         limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
     )
+
+
+@cache
+def _certificates(trust_env: bool) -> ssl.SSLContext:
+    """Read the certificates once per process; it takes longer than a call on this machine."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 def is_loopback(url: str) -> bool:

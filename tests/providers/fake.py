@@ -63,6 +63,10 @@ class FakeServer:
     def __init__(self) -> None:
         self.turns: list[Turn] = []
         self.seen: list[Seen] = []
+        #: Tokens of a prompt, as reported.
+        self.counted = 115
+        #: Requests per seconds; what is beyond is turned away with the pause until the next ones.
+        self.quota: tuple[int, float] | None = None
         self._lock = threading.Lock()
         fake = self
 
@@ -78,7 +82,7 @@ class FakeServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 with fake._lock:
                     fake.seen.append(Seen(time.monotonic(), self.path, headers, body))
-                    turn = fake.turns.pop(0) if fake.turns else Turn()
+                    turn = fake.turned_away() or (fake.turns.pop(0) if fake.turns else Turn())
                 try:
                     fake.answer(self, turn, body)
                 except OSError:
@@ -97,6 +101,19 @@ class FakeServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+    def turned_away(self) -> Turn | None:
+        """Answer the request just seen with 429 when it is beyond the quota."""
+        if self.quota is None:
+            return None
+        most, window = self.quota
+        now = self.seen[-1].at
+        started = now - now % window
+        if sum(seen.at >= started for seen in self.seen) <= most:
+            return None
+        body = {"error": {"type": "rate_limit_error", "message": "too many requests"}}
+        pause = f"{started + window - now:.3f}"
+        return Turn(status=429, body=body, headers={"retry-after": pause})
 
     def answer(self, http: BaseHTTPRequestHandler, turn: Turn, body: dict[str, Any]) -> None:
         if turn.status != 200 or turn.body is not None:
@@ -197,9 +214,9 @@ class FakeServer:
         if turn.usage and (body.get("stream_options") or {}).get("include_usage"):
             details = {"cached_tokens": 100, "cache_write_tokens": 5}
             usage = {
-                "prompt_tokens": 115,
+                "prompt_tokens": self.counted,
                 "completion_tokens": 20,
-                "total_tokens": 135,
+                "total_tokens": self.counted + 20,
                 "prompt_tokens_details": details,
             }
             events.append(event(usage=usage))

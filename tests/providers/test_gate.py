@@ -1,0 +1,133 @@
+"""Callers that share a quota wait together, in order, and all of them finish."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from mak.providers.connect import close
+from mak.providers.gate import Gate, backoff, gate
+from mak.providers.request import Request, Stop
+from tests.providers.conftest import QUICK
+
+
+async def hold(gate_: Gate, log: list[str], name: str, done: anyio.Event | None = None) -> None:
+    async with gate_.admit():
+        log.append(name)
+        if done:
+            await done.wait()
+
+
+def test_no_more_than_the_limit_are_admitted_and_in_order():
+    async def main() -> None:
+        shared, log, done = Gate(2), [], anyio.Event()
+        async with anyio.create_task_group() as group:
+            for name in "abcde":
+                group.start_soon(hold, shared, log, name, done)
+                await anyio.lowlevel.checkpoint()
+            await anyio.wait_all_tasks_blocked()
+            assert log == ["a", "b"]
+            done.set()
+        assert log == ["a", "b", "c", "d", "e"]
+
+    anyio.run(main)
+
+
+def test_a_pause_holds_for_everybody_and_halves_the_limit():
+    async def main() -> float:
+        shared, log = Gate(4), []
+        shared.pushed_back(0.1)
+        assert shared.limit == 2
+        start = time.monotonic()
+        async with anyio.create_task_group() as group:
+            for name in "abc":
+                group.start_soon(hold, shared, log, name)
+        assert log == ["a", "b", "c"]
+        return time.monotonic() - start
+
+    assert 0.1 <= anyio.run(main) < 1
+
+
+def test_the_limit_recovers_slowly_and_never_falls_below_one():
+    shared = Gate(8)
+    for _ in range(10):
+        shared.pushed_back(0)
+    assert shared.limit == 1
+    for _ in range(4):
+        shared.succeeded()
+    assert 1 < shared.limit < 8
+    for _ in range(100):
+        shared.succeeded()
+    assert shared.limit == 8
+
+
+def test_a_caller_that_is_cancelled_leaves_its_place_to_the_next():
+    async def main() -> None:
+        shared, log, done = Gate(1), [], anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold, shared, log, "holder", done)
+            await anyio.wait_all_tasks_blocked()
+            with anyio.move_on_after(0.02) as scope:
+                await hold(shared, log, "cancelled")
+            assert scope.cancelled_caught
+            group.start_soon(hold, shared, log, "next")
+            await anyio.wait_all_tasks_blocked()
+            assert log == ["holder"]
+            done.set()
+        assert log == ["holder", "next"]
+
+    anyio.run(main)
+
+
+def test_a_gate_outlives_the_event_loop_that_used_it():
+    shared, log = Gate(1), []
+
+    async def main() -> None:
+        with anyio.move_on_after(0.02):
+            async with shared.admit():
+                await hold(shared, log, "never")
+
+    anyio.run(main)
+    anyio.run(hold, shared, log, "later")
+    assert log == ["later"]
+
+
+def test_one_gate_per_endpoint_and_model():
+    assert gate("http://e", "m", 3) is gate("http://e", "m", 3)
+    assert gate("http://e", "m", 3) is not gate("http://e", "n", 3)
+
+
+def test_pauses_double_up_to_a_cap_and_differ():
+    pauses = [backoff(0.5, 8, attempt) for attempt in range(10)]
+    for pause, middle in zip(pauses, [0.5, 1, 2, 4, 8, 8, 8, 8, 8, 8], strict=True):
+        assert 0.75 * middle <= pause <= 1.25 * middle
+    assert len(set(pauses)) > 5
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_ten_callers_on_one_quota_all_finish(make_wire, name):
+    wire = make_wire(name)
+    wire.server.quota = (8, 0.1)
+
+    async def main() -> list[Stop]:
+        stops: list[Stop] = []
+
+        async def caller() -> None:
+            client = wire.client(replace(QUICK, max_wait=1))
+            for _ in range(4):
+                stops.append((await client.complete(Request("", "", "x"))).stop)
+
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(10):
+                    group.start_soon(caller)
+        finally:
+            await close()
+        return stops
+
+    assert anyio.run(main) == [Stop.DONE] * 40
+    assert len(wire.seen) < 80

@@ -1,0 +1,158 @@
+"""A format that an endpoint refuses or ignores is asked for one rung lower, and that is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mak.errors import AgentErrorKind as Kind
+from mak.providers.ladder import Ladder, strict
+from mak.providers.request import NoAnswer, Rung, Stop
+from tests.providers.conftest import QUICK, SCHEMA
+from tests.providers.fake import Turn
+
+#: No retries: what steps down must not need one.
+NONE = replace(QUICK, retries=0)
+
+
+def refusing(status: int, message: str) -> Turn:
+    return Turn(status=status, body={"error": {"message": message, "type": "invalid"}})
+
+
+OPENAI = [
+    Rung.JSON_SCHEMA,
+    Rung.JSON_OBJECT_SCHEMA,
+    Rung.JSON_OBJECT,
+    Rung.PROMPT,
+]
+REFUSALS = [
+    refusing(400, "response_format.type must be json_object"),
+    # llama-cpp-python
+    refusing(500, "1 validation error: body -> response_format -> type: literal_error"),
+    refusing(422, "Failed to parse grammar"),
+]
+
+
+def formats(wire):
+    return [(seen.body.get("response_format") or {}).get("type", "none") for seen in wire.seen]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_refused_format_steps_down_without_costing_a_retry(make_wire, steps):
+    wire = make_wire("openai").answers(*REFUSALS[:steps])
+    got = wire.ask(policy=NONE)
+    assert (got.stop, got.rung) == (Stop.DONE, OPENAI[steps])
+    assert formats(wire) == ["json_schema", "json_object", "json_object", "none"][: steps + 1]
+    assert got.usage.calls == 1
+
+
+def test_what_was_learned_holds_for_other_callers_and_is_not_asked_again(make_wire):
+    wire = make_wire("openai").answers(*REFUSALS)
+    wire.ask(policy=NONE)
+    again = wire.ask(wire.client(NONE))
+    assert again.rung is Rung.PROMPT
+    assert len(wire.seen) == 5
+
+
+def test_the_schema_is_spelled_out_where_the_model_would_not_see_it(make_wire):
+    wire = make_wire("openai").answers(*REFUSALS)
+    wire.ask(policy=NONE)
+    systems = [seen.body["messages"][0]["content"] for seen in wire.seen]
+    spelled = json.dumps(SCHEMA, separators=(",", ":"))
+    assert [spelled in text for text in systems] == [False, True, True, True]
+    assert "response_format" not in wire.seen[3].body
+    assert wire.seen[1].body["response_format"] == {"type": "json_object", "schema": SCHEMA}
+
+
+def test_anthropic_steps_down_to_a_tool_and_then_to_words(make_wire):
+    wire = make_wire("anthropic").answers(
+        refusing(400, "The compiled grammar is too large"),
+        refusing(400, "tool_choice: forced tools are not supported with thinking"),
+    )
+    got = wire.ask(policy=NONE)
+    assert got.rung is Rung.PROMPT
+    assert not {"tools", "output_config"} & set(wire.seen[2].body)
+    assert "JSON Schema" in wire.seen[2].body["system"][0]["text"]
+
+
+def test_a_refusal_in_words_at_the_last_rung_is_final(make_wire):
+    wire = make_wire("openai").answers(*REFUSALS, REFUSALS[0])
+    with pytest.raises(NoAnswer) as caught:
+        wire.ask(policy=NONE)
+    assert caught.value.kind is Kind.BAD_REQUEST
+    assert len(wire.seen) == 4
+
+
+def test_an_unrelated_500_does_not_step_down(make_wire):
+    wire = make_wire("openai").answers(refusing(500, "internal error while using tools"))
+    assert wire.ask(policy=replace(QUICK, retries=1)).rung is Rung.JSON_SCHEMA
+
+
+def test_a_rung_that_is_ignored_twice_running_is_given_up():
+    ladder = Ladder(OPENAI)
+    ladder.shapeless(Rung.JSON_SCHEMA)
+    ladder.shaped(Rung.JSON_SCHEMA)
+    ladder.shapeless(Rung.JSON_SCHEMA)
+    assert ladder.rung is Rung.JSON_SCHEMA
+    ladder.shapeless(Rung.JSON_SCHEMA)
+    assert ladder.rung is Rung.JSON_OBJECT_SCHEMA
+
+
+def test_the_last_rung_is_never_given_up():
+    ladder = Ladder([Rung.PROMPT])
+    for _ in range(5):
+        ladder.shapeless(Rung.PROMPT)
+    assert not ladder.unsupported(Rung.PROMPT)
+    assert ladder.rung is Rung.PROMPT
+
+
+def test_two_callers_refused_at_once_step_down_once():
+    ladder = Ladder(OPENAI)
+    assert ladder.unsupported(Rung.JSON_SCHEMA)
+    assert ladder.unsupported(Rung.JSON_SCHEMA)
+    assert ladder.rung is Rung.JSON_OBJECT_SCHEMA
+
+
+def test_strict_requires_everything_and_leaves_the_original_alone():
+    schema = {
+        "type": "object",
+        "properties": {"type": {"type": "string"}, "in": {"$ref": "#/$defs/In"}},
+        "$defs": {"In": {"type": "object", "properties": {"a": {"type": "string"}}}},
+    }
+    copy = strict(schema)
+    assert copy["required"] == ["type", "in"]
+    assert copy["$defs"]["In"]["required"] == ["a"]
+    assert copy["$defs"]["In"]["additionalProperties"] is False
+    assert "required" not in schema
+
+
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", (0, 1)),
+        ("Extra inputs are not permitted: stream_options", (1, 0)),
+    ],
+)
+def test_an_optional_field_that_is_refused_is_left_out_from_then_on(make_wire, message, fields):
+    wire = make_wire("openai").answers(refusing(400, message))
+    client = wire.client(NONE)
+    wire.ask(client)
+    wire.ask(client)
+    assert len(wire.seen) == 3
+    for seen in wire.seen[1:]:
+        room, usage = fields
+        assert ("max_tokens" in seen.body, "stream_options" in seen.body) == (room, usage)
+
+
+def test_a_prompt_that_a_local_server_cut_is_no_answer(make_wire):
+    wire = make_wire("local")
+    # The fake counts 115; a server with a window of 4096 would count that.
+    wire.server.counted = 4096
+    with pytest.raises(NoAnswer) as caught:
+        wire.ask(prompt="word " * 10_000)
+    assert caught.value.kind is Kind.CONTEXT
+    assert "read 4096 tokens of a prompt of about 13" in str(caught.value)
+    assert caught.value.usage.calls == 1
+    assert wire.ask(prompt="word " * 2_000).stop is Stop.DONE
