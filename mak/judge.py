@@ -18,7 +18,7 @@ from mak.model import (
     ReplyStatus,
     Task,
 )
-from mak.source import Draft, Proposal, Rejected, SourceFile, Sources
+from mak.source import Draft, Proposal, Rejected, SourceFile, Sources, decode
 
 #: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
@@ -149,9 +149,16 @@ def check_wave(draft: Draft, planned: frozenset[NodeId], callers: Callers) -> tu
             created=frozenset(),
             deleted=frozenset(),
             planned=planned,
-            references=lambda node: callers(draft.sources, node),
+            references=lambda node: callers(draft.base, node),
+            text=lambda node: _text(draft.base, node),
         )
     )
+
+
+def _text(sources: Sources, node: NodeId) -> str:
+    """Return a node's text; empty when it is not there."""
+    file = sources.file(node.path) if node.path in sources else None
+    return decode(file, node) if file is not None and file.get(node) is not None else ""
 
 
 def _judge_edits(
@@ -193,6 +200,7 @@ def _judge_edits(
             deleted=proposal.deleted,
             planned=planned | granted,
             references=lambda node: callers(draft.sources, node),
+            text=lambda node: _text(draft.sources, node),
         )
     )
     if not findings:

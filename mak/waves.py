@@ -33,7 +33,8 @@ from mak.model import (
 from mak.plan import digest as plan_digest
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
-from mak.source import Draft, Rejected, SourceFile, Sources, callers, merge, path_of, split
+from mak.source import Draft, Rejected, SourceFile, Sources, merge, path_of, split
+from mak.source.names import callers
 from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
