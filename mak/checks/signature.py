@@ -31,6 +31,11 @@ class Parameters:
         """All that a positional argument can fill, in order."""
         return self.positional_only + self.positional
 
+    @property
+    def names(self) -> frozenset[str]:
+        """All parameters that have a name of their own."""
+        return frozenset((*self.ordered, *self.keyword_only))
+
     def without_first(self) -> Parameters:
         """What a call through an instance or a class has to fit."""
         if self.positional_only:
@@ -69,11 +74,11 @@ class Parameters:
             return False  # a new parameter takes what went to `*args`
         if {*old.ordered[len(self.ordered) :]} & {*self.keyword_only}:
             return False  # `*args` takes what went to a parameter
-        if {*old.positional} & {*self.positional_only}:
+        if {*old.positional, *old.keyword_only} & {*self.positional_only}:
             return False  # `**kwargs` takes what went to a parameter
-        known = {*old.ordered, *old.keyword_only}
+        known, kept = old.names, self.names
         for i, (before, after) in enumerate(zip(old.ordered, self.ordered, strict=False)):
-            renamed = before not in self.ordered and after not in known
+            renamed = before not in kept and after not in known
             if before != after and not (renamed and i < len(old.positional_only)):
                 return False
         return True
