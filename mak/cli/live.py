@@ -45,6 +45,10 @@ class Lines:
         said = line(event)
         terminal.write_note(str(said), said.style)
 
+    def say(self, text: str) -> None:
+        """Show a line that is no event."""
+        terminal.write_note(text)
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Leave the screen to a question."""
@@ -77,6 +81,10 @@ class Screen:
             self.close()
         elif self._live and isinstance(event, WaveCommitted):
             self._live.refresh()
+
+    def say(self, text: str) -> None:
+        """Show a line that is no event, above the rows."""
+        self._console.print(terminal.clean(text))
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -114,10 +114,9 @@ def drop(plan: Plan, names: Collection[str]) -> Plan | None:
 
 def edit(plan: Plan) -> Plan | None:
     """Let the person edit a plan as YAML until it reads as one; None: it is as it was."""
-    from mak.config import dump_yaml, parse_document
-    from mak.plan import parse_plan, plan_document
+    from mak.cli import planfile
 
-    text = HEADER + dump_yaml(plan_document(plan))
+    text = HEADER + planfile.write(plan)
     descriptor, name = tempfile.mkstemp(prefix="mak-plan-", suffix=".yaml")
     os.close(descriptor)
     path = Path(name)
@@ -130,7 +129,7 @@ def edit(plan: Plan) -> Plan | None:
             if changed == text or not changed.strip():
                 return None
             try:
-                edited = parse_plan(parse_document(changed, path.name))
+                edited = planfile.parse(changed, path.name)
             except UsageError as error:
                 body = changed.splitlines(keepends=True)
                 kept = "".join(line for line in body if not line.startswith(ERROR))

@@ -22,7 +22,7 @@ def carry_out(
 
     The outcome is the data of a run: on stdout, as text or as one JSON document.
     """
-    interrupts = Interrupts(terminal.write_note)
+    interrupts = Interrupts(view.say)
     try:
         outcome = interrupts.run(start)
     finally:

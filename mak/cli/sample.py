@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from mak.config import parse_document
+from mak.cli import planfile
 from mak.errors import MakError
 from mak.model import Plan
-from mak.plan import parse_plan
 
 #: Sources carry it so that no tool takes the sample for a part of MAK.
 SUFFIX = ".txt"
@@ -41,10 +41,9 @@ def read_plan(folder: Path) -> Plan:
     """Return the plan of the demonstration; its scripted answers are written below `folder`."""
     answers = folder / "answers.yaml"
     answers.write_text(_demo().joinpath("answers.yaml").read_text("utf-8"), encoding="utf-8")
-    data = parse_document(_demo().joinpath("plan.yaml").read_text("utf-8"), "plan.yaml")
-    for task in data["tasks"]:
-        task["model"] = task["model"].replace("ANSWERS", str(answers))
-    return parse_plan(data)
+    plan = planfile.parse(_demo().joinpath("plan.yaml").read_text("utf-8"), "plan.yaml")
+    tasks = (replace(t, model=t.model.replace("ANSWERS", str(answers))) for t in plan.tasks)
+    return replace(plan, tasks=tuple(tasks))
 
 
 def run_tests(root: Path) -> tuple[bool, str]:

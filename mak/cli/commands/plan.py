@@ -22,10 +22,10 @@ def run(args: Namespace) -> int:
     """Plan a request: the plan file goes to stdout, what a person should know to stderr."""
     if not args.task.strip():
         raise UsageError("--task is empty", hint='mak plan --task "what to do"')
+    from mak.cli import planfile
     from mak.cli.interrupt import Interrupts
     from mak.cli.live import open_view
     from mak.cli.review import show
-    from mak.config import dump_yaml
     from mak.kernel import Options, make_plan
     from mak.plan import plan_document
     from mak.store import Store
@@ -40,18 +40,15 @@ def run(args: Namespace) -> int:
         emit=view.emit,
     )
     with Store.open(work_dir(args), branch=args.branch, write=False) as store:
-        review = Interrupts(terminal.write_note).run(
-            lambda: make_plan(store, args.task.strip(), options)
-        )
+        review = Interrupts(view.say).run(lambda: make_plan(store, args.task.strip(), options))
     view.close()
     if review is None:
         return EXIT_INTERRUPTED
     show(review)
-    document = plan_document(review.plan)
     if args.json:
-        terminal.write_json(document)
+        terminal.write_json(plan_document(review.plan))
     else:
-        terminal.write_data(dump_yaml(document).rstrip("\n"))
+        terminal.write_data(planfile.write(review.plan).rstrip("\n"))
     terminal.write_note("Next: save this as FILE, then mak run --plan FILE")
     return EXIT_DONE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable
 from pathlib import Path
@@ -16,7 +15,7 @@ from mak.errors import UsageError
 if TYPE_CHECKING:
     from mak.cli.live import View
     from mak.kernel import Options
-    from mak.model import Outcome, Plan
+    from mak.model import Outcome
     from mak.store import Store
 
 DETAILS = """\
@@ -68,13 +67,14 @@ def run(args: Namespace) -> int:
         )
     if args.task is not None and not args.task.strip():
         raise UsageError("--task is empty", hint='mak run --task "what to do"')
+    from mak.cli import planfile
     from mak.cli.live import open_view
     from mak.cli.road import carry_out
     from mak.kernel import recover
     from mak.kernel import run as start
     from mak.store import Store
 
-    request = None if args.plan is None else read_plan(args.plan)
+    request = args.task if args.plan is None else planfile.read(args.plan)
     view = open_view()
     options = _options(args, view)
     with Store.open(work_dir(args), branch=args.branch) as store:
@@ -82,19 +82,9 @@ def run(args: Namespace) -> int:
         def work() -> Awaitable[Outcome]:
             if recovers:
                 return recover(store, _recovered(store, args.recover), options)
-            return start(store, args.task if request is None else request, options)
+            return start(store, request, options)
 
         return carry_out(store, view, work, json=args.json)
-
-
-def read_plan(path: Path) -> Plan:
-    """Read a plan file; ``-`` is stdin."""
-    from mak.config import parse_document, read_document
-    from mak.plan import parse_plan
-
-    if str(path) == "-":
-        return parse_plan(parse_document(sys.stdin.read(), "stdin"))
-    return parse_plan(read_document(path))
 
 
 def _recovered(store: Store, text: str) -> str:

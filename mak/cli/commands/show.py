@@ -40,10 +40,9 @@ def run(args: Namespace) -> int:
     if args.json:
         terminal.write_json(record.document())
     elif args.plan:
-        from mak.config import dump_yaml
-        from mak.plan import plan_document
+        from mak.cli import planfile
 
-        terminal.write_data(dump_yaml(plan_document(record.plan)).rstrip())
+        terminal.write_data(planfile.write(record.plan).rstrip("\n"))
     else:
         if args.events:
             lines = story.events(record)
