@@ -1,0 +1,120 @@
+"""Which files mention a word, and the facts of each: read once per blob, kept in the cache.
+
+The words of a file are found without parsing it, so that a question about one name parses only the
+files that spell it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from mak.source import facts as facts_
+from mak.source.facts import Facts
+from mak.source.modules import Modules
+from mak.source.scan import scan
+from mak.source.text import python_codec
+from mak.source.tree import Sources
+
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][0-9A-Za-z_\x80-\xff]*")
+_FACTS = f"facts-{facts_.VERSION}"
+_WORDS = "words-1"
+#: Files whose facts stay in memory; a big repository has a few thousand.
+_KEPT = 4096
+
+T = TypeVar("T")
+
+
+class _Memo(OrderedDict[str, T]):
+    """The most recently used values by blob id."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def keep(self, key: str, value: T) -> None:
+        self[key] = value
+        while len(self) > self.size:
+            self.popitem(last=False)
+
+
+_facts: _Memo[Facts | None] = _Memo(_KEPT)
+_words: _Memo[bytes] = _Memo(64 * _KEPT)
+
+
+class Index:
+    """Words and facts of the Python files of one tree."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.paths = tuple(path for path in sources.paths if path.endswith((".py", ".pyi")))
+        self.modules = Modules(self.paths)
+        self._blobs = {path: sources.blob(path) for path in self.paths}
+
+    def facts(self, path: str) -> Facts | None:
+        """Return what a file says about names; None when it does not parse or does not exist."""
+        blob = self._blobs.get(path)
+        if blob is None:
+            return None
+        if blob not in _facts:
+            self.load([path])
+        return _facts[blob]
+
+    def load(self, paths: Iterable[str]) -> None:
+        """Read the facts of many files at once."""
+        wanted = {self._blobs[path]: path for path in paths if self._blobs[path] not in _facts}
+        self._fill(wanted, _facts, _FACTS, self._scan, _write, _read)
+
+    def mentioning(self, name: str) -> list[str]:
+        """Return the files that hold `name` as a word, also in comments and strings."""
+        missing = {blob: path for path, blob in self._blobs.items() if blob not in _words}
+        if missing:
+            self._fill(missing, _words, _WORDS, self._spell, bytes, bytes)
+        if not name.isascii():
+            return [path for path in self.paths if not _words[self._blobs[path]].isascii()]
+        word = b"\n%b\n" % name.encode()
+        return [path for path, blob in self._blobs.items() if word in _words[blob]]
+
+    def _fill(
+        self,
+        wanted: dict[str, str],
+        memo: _Memo[T],
+        kind: str,
+        make: Callable[[str], T],
+        write: Callable[[T], bytes],
+        read: Callable[[bytes], T],
+    ) -> None:
+        """Take what is wanted (path by blob id) from the cache; make and keep the rest."""
+        cache = self.sources.cache
+        found = cache.get_many(kind, list(wanted)) if cache and wanted else {}
+        made: dict[str, bytes] = {}
+        for blob, path in wanted.items():
+            if blob in found:
+                memo.keep(blob, read(found[blob]))
+            else:
+                value = make(path)
+                made[blob] = write(value)
+                memo.keep(blob, value)
+        if cache and made:
+            cache.put_many(kind, made)
+
+    def _scan(self, path: str) -> Facts | None:
+        data = self.sources.data(path)
+        try:
+            return scan(data, python_codec(data))
+        except SyntaxError:
+            return None
+
+    def _spell(self, path: str) -> bytes:
+        words: Sequence[bytes] = sorted(set(_WORD.findall(self.sources.data(path))))
+        return b"\n%b\n" % b"\n".join(words)
+
+
+def _write(facts: Facts | None) -> bytes:
+    return b"" if facts is None else facts_.dump(facts)
+
+
+def _read(data: bytes) -> Facts | None:
+    return facts_.load(data) if data else None

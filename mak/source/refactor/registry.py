@@ -1,0 +1,53 @@
+"""Every refactoring there is, and how a request is read."""
+
+from __future__ import annotations
+
+import re
+
+from mak.source.names import names_of
+from mak.source.refactor.rename import Rename
+from mak.source.refactor.sites import Intent, Refusal, Sites
+from mak.source.tree import Sources
+
+#: In the order in which a sentence is offered to them.
+REFACTORINGS: tuple[type[Intent], ...] = (Rename,)
+
+_SENTENCE = re.compile(
+    r"\s*(?:\n|;|,?\s+(?:and\s+)?then\s+|,\s+and\s+(?=(?:rename|move|add|replace)\b)|"
+    r"\s+and\s+(?=(?:rename|move|replace)\b))\s*",
+    re.IGNORECASE,
+)
+
+
+def forms() -> tuple[str, ...]:
+    """Return how each refactoring may be asked for."""
+    return tuple(form for refactoring in REFACTORINGS for form in refactoring.forms)
+
+
+def parse(request: str) -> tuple[Intent, ...] | str:
+    """Read a request of one or more sentences; return the first that is not understood instead."""
+    intents: list[Intent] = []
+    for sentence in _SENTENCE.split(request.strip()):
+        text = sentence.strip().lstrip("-*•").strip().rstrip(".!").strip()
+        if not text:
+            continue
+        intent = read(text)
+        if intent is None:
+            return text
+        intents.append(intent)
+    return tuple(intents) or request
+
+
+def read(sentence: str) -> Intent | None:
+    """Read one sentence."""
+    text = " ".join(re.sub(r"^please\s+", "", sentence, flags=re.IGNORECASE).split())
+    for refactoring in REFACTORINGS:
+        intent = refactoring.parse(text)
+        if intent is not None:
+            return intent
+    return None
+
+
+def find(sources: Sources, intent: Intent) -> Sites | Refusal:
+    """Return everything that an intent changes in a tree."""
+    return intent.find(names_of(sources))

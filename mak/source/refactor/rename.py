@@ -1,0 +1,417 @@
+"""Rename a module-level function, class or constant, or a method, everywhere it is meant.
+
+A module-level name lives on in every module that imports it under that name: all these variables
+are renamed together, with their uses. Where a module binds the name in other ways too (a fallback
+in ``except ImportError``), the import becomes ``new as old`` and the module keeps its own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mak.model import Aspect, NodeId, NodeKind
+from mak.source.facts import Binding, BindingKind, Facts, Import, ScopeKind, Use
+from mak.source.hierarchy import Family, doubtful, family
+from mak.source.hierarchy import spell as spell_use
+from mak.source.names import candidates
+from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.target import (
+    KIND,
+    NAME,
+    definition_nodes,
+    locate,
+    qualname,
+    spell,
+    why_no_name,
+)
+from mak.source.resolve import Instance, Module, Names, Variable
+
+_REQUEST = re.compile(
+    rf"rename\s+{KIND}{NAME.format('target')}\s+(?:to|as|into)\s+[`'\"]?(?P<new>\w+)(?:\(\))?[`'\"]?",
+    re.IGNORECASE,
+)
+_PLAIN = (BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.ASSIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """``rename pkg.mod.f to g``."""
+
+    target: str
+    new: str
+
+    forms: ClassVar[tuple[str, ...]] = ("rename pkg.mod.f to g",)
+
+    @classmethod
+    def parse(cls, text: str) -> Rename | None:
+        """Read one sentence."""
+        match = _REQUEST.fullmatch(text)
+        return cls(match["target"], match["new"]) if match else None
+
+    def __str__(self) -> str:
+        return f"rename {self.target} to {self.new}"
+
+    def find(self, names: Names) -> Sites | Refusal:
+        """Return every token that has to change."""
+        home = locate(names, self.target)
+        if isinstance(home, Refusal):
+            return home
+        if why := why_no_name(self.new):
+            return Refusal(f"{self}: {why}")
+        if self.new == home.name:
+            return Refusal(f"{self}: that is its name already")
+        facts = names.facts(home.path)
+        assert facts is not None
+        if home.name.startswith("__") and home.name.endswith("__"):
+            return Refusal(f"{self}: {home.name} has a meaning to Python")
+        if home.scope == 0:
+            return _ModuleRename(names, home, self.new).find(str(self))
+        bound = facts.bound(home.scope, home.name)
+        if facts.scopes[home.scope].kind is ScopeKind.CLASS and all(
+            b.kind is BindingKind.FUNCTION for b in bound
+        ):
+            return _MethodRename(names, home, self.new).find(str(self))
+        return Refusal(
+            f"{self}: {spell(names, home)} is neither at module level nor a method; "
+            "only those can be renamed"
+        )
+
+
+class _ModuleRename:
+    """One module-level name, in every module that has it under that name."""
+
+    def __init__(self, names: Names, home: Variable, new: str) -> None:
+        self.names = names
+        self.home = home
+        self.old, self.new = home.name, new
+        self.survey = Survey(names)
+        self._renamed: dict[Variable, bool] = {}
+
+    def find(self, what: str) -> Sites | Refusal:
+        for path in self.names.index.mentioning(self.old):
+            facts = self.names.facts(path)
+            if facts is None:
+                self.survey.remark(f"{path} mentions {self.old} but does not parse; look at it")
+                continue
+            self.imports(path, facts)
+            self.bindings(path, facts)
+            for use in facts.uses(self.old):
+                self.use(path, facts, use)
+            self.exports(path, facts)
+            self.mentions(path, facts)
+            if self.names.modules.child(path, self.new) is not None and self.renamed(
+                self.names.module_variable(path, self.old)
+            ):
+                self.survey.trouble(f"{self.new} is a submodule of that package", path, 0, self.new)
+        for path in self.names.index.mentioning(self.new):
+            facts = self.names.facts(path)
+            if facts is not None:
+                self.clashes(path, facts)
+        _rename_nodes(self.survey, self.home, self.new)
+        return self.survey.sites(what)
+
+    def renamed(self, variable: Variable | None) -> bool:
+        """Whether a variable is the definition, or gets it by imports of that name only."""
+        if variable is None or variable.name != self.old:
+            return False
+        if variable not in self._renamed:
+            self._renamed[variable] = False
+            self._renamed[variable] = variable == self.home or self._follows(variable)
+        return self._renamed[variable]
+
+    def _follows(self, variable: Variable) -> bool:
+        facts = self.names.facts(variable.path)
+        if facts is None or facts.scopes[variable.scope].kind is ScopeKind.CLASS:
+            return False
+        bound = [
+            binding
+            for binding in facts.bound(variable.scope, variable.name)
+            if binding.kind is not BindingKind.DELETE
+        ]
+        if not bound:
+            return variable.scope == 0 and self.renamed(self.names.star(variable.path, self.old))
+        return all(
+            binding.kind is BindingKind.FROM
+            and facts.imports[binding.detail].name == self.old
+            and self.imported(variable.path, facts.imports[binding.detail])
+            for binding in bound
+        )
+
+    def imported(self, path: str, entry: Import) -> bool:
+        """Whether an import statement's name is one that is renamed."""
+        thing = self.names.imported(path, entry)
+        return isinstance(thing, Variable) and self.renamed(thing)
+
+    def imports(self, path: str, facts: Facts) -> None:
+        survey, old, new = self.survey, self.old, self.new
+        for entry in facts.imports:
+            bound = entry.asname or entry.name
+            local = bound == old and self.renamed(Variable(path, entry.scope, old))
+            if entry.name == old and self.imported(path, entry):
+                keeps = bound == old and not local and not entry.asname
+                survey.replace(path, entry.name_at, old, f"{new} as {old}" if keeps else new)
+                if entry.asname == old and local:
+                    survey.replace(path, entry.as_at, old, new)
+            elif local and entry.asname == old:
+                survey.replace(path, entry.as_at, old, new)
+            elif local and entry.name == old:
+                survey.replace(path, entry.name_at, old, f"{old} as {new}")
+        for binding in facts.bindings:
+            if binding.kind is BindingKind.IMPORT and binding.name == old:
+                entry = facts.imports[binding.detail]
+                if not entry.asname and self.renamed(Variable(path, binding.scope, old)):
+                    survey.trouble("is also the name of a module", path, entry.start, old)
+
+    def bindings(self, path: str, facts: Facts) -> None:
+        for binding in facts.bindings:
+            if binding.name != self.old or binding.kind in (
+                BindingKind.FROM,
+                BindingKind.IMPORT,
+            ):
+                continue
+            if self.renamed(Variable(path, binding.scope, self.old)):
+                self.survey.replace(path, binding.start, self.old, self.new)
+
+    def use(self, path: str, facts: Facts, use: Use) -> None:
+        for position, name in enumerate(use.names):
+            if name != self.old:
+                continue
+            start = use.starts[position]
+            if position:
+                if self.attribute(path, use, position):
+                    self.survey.replace(path, start, self.old, self.new)
+                continue
+            if self.names.is_ambiguous(path, use.scope, name, start):
+                if self.renamed(Variable(path, 0, name)):
+                    self.survey.trouble(
+                        "may mean the name in the class or the one in the module",
+                        path,
+                        start,
+                        name,
+                    )
+                continue
+            variable = self.names.lookup(path, use.scope, name, start)
+            if self.renamed(variable):
+                self.survey.replace(path, start, self.old, self.new)
+                self.shadowing(path, facts, use, variable)
+
+    def attribute(self, path: str, use: Use, position: int) -> bool:
+        """Whether ``module.old`` is renamed; trouble when it depends on which module it is."""
+        hits = misses = 0
+        for thing in self.names.receivers(path, use, position):
+            found = (
+                self.names.attribute(thing.path, self.old) if isinstance(thing, Module) else None
+            )
+            hit = isinstance(found, Variable) and self.renamed(found)
+            hits, misses = hits + hit, misses + (not hit)
+        if hits and misses:
+            self.survey.trouble(
+                "may come from another module too",
+                path,
+                max(use.starts),
+                spell_use(use, position),
+            )
+        return hits > 0
+
+    def shadowing(self, path: str, facts: Facts, use: Use, variable: Variable | None) -> None:
+        """See that the new name still means the same thing at a use."""
+        assert variable is not None
+        taken = _between(facts, use.scope, variable.scope, self.new)
+        if taken is not None:
+            self.survey.trouble(f"{self.new} is another name there", path, taken.start, self.new)
+
+    def exports(self, path: str, facts: Facts) -> None:
+        for text in facts.exports or ():
+            if text.value == self.old and self.renamed(self.names.module_variable(path, self.old)):
+                self.survey.replace(path, text.start, self.old, self.new)
+
+    def mentions(self, path: str, facts: Facts) -> None:
+        """Remark on strings and type comments that seem to name it."""
+        for text in facts.texts:
+            if (text.dynamic and text.value == self.old) or _names_it(
+                self.names, text.value, self.home
+            ):
+                what = f"the string {text.value!r}"
+            else:
+                continue
+            self.survey.remark(f"{self.survey.place(path, text.start)}: {what} is left as it is")
+        if not self.renamed(self.names.module_variable(path, self.old)):
+            return
+        for match in _type_comments(self.names.sources.data(path), self.old):
+            place = self.survey.place(path, match)
+            self.survey.remark(f"{place}: a type comment mentions {self.old}; comments are kept")
+
+    def clashes(self, path: str, facts: Facts) -> None:
+        """See that the new name is free in every scope that gets it."""
+        new, old, survey = self.new, self.old, self.survey
+        variables = [
+            Variable(path, scope, old)
+            for scope in facts.scopes_binding(old)
+            if self.renamed(Variable(path, scope, old))
+        ]
+        virtual = Variable(path, 0, old)
+        if not variables and self.renamed(self.names.module_variable(path, old)):
+            variables = [virtual]
+        for variable in variables:
+            for binding in facts.bound(variable.scope, new):
+                survey.trouble(f"{new} is bound there already", path, binding.start, new)
+            if variable.scope == 0 and self.names.star(path, new) is not None:
+                survey.trouble(
+                    f"{new} comes from a star import there", path, facts.stars[0].start, new
+                )
+            for use in facts.uses(new):
+                if use.names[0] == new and self.captured(path, facts, use, variable):
+                    survey.trouble(f"{new} means something else there", path, use.starts[0], new)
+
+    def captured(self, path: str, facts: Facts, use: Use, variable: Variable) -> bool:
+        """Whether a use of the new name, bound further out or a builtin, would mean this."""
+        chain = _chain(facts, use.scope)
+        if variable.scope not in chain:
+            return False
+        found = self.names.lookup(path, use.scope, self.new, max(use.starts[0], 0))
+        return found is None or found.scope not in chain[: chain.index(variable.scope) + 1]
+
+
+class _MethodRename:
+    """One method, with all that override it; only when every receiver is proven."""
+
+    def __init__(self, names: Names, home: Variable, new: str) -> None:
+        self.names = names
+        self.home = home
+        self.old, self.new = home.name, new
+        self.survey = Survey(names)
+
+    def find(self, what: str) -> Sites | Refusal:
+        group = family(self.names, self.home)
+        doubts = doubtful(self.names, group)
+        if doubts:
+            return Refusal(f"{what}: these places may mean it or something else", doubts)
+        self.clashes(group)
+        for path in self.names.index.mentioning(self.old):
+            facts = self.names.facts(path)
+            if facts is None:
+                self.survey.remark(f"{path} mentions {self.old} but does not parse; look at it")
+                continue
+            self.tokens(path, facts, group)
+            for text in facts.texts:
+                if text.value == self.old and text.dynamic:
+                    place = self.survey.place(path, text.start)
+                    self.survey.remark(f"{place}: the string {self.old!r} is left as it is")
+        for member in group.members:
+            _rename_nodes(self.survey, member, self.new)
+        if len(group.members) > 1:
+            others = ", ".join(spell(self.names, m) for m in group.members if m != self.home)
+            self.survey.remark(f"renamed with it, since they override one another: {others}")
+        return self.survey.sites(what)
+
+    def tokens(self, path: str, facts: Facts, group: Family) -> None:
+        members = frozenset(group.members)
+        for scope in facts.scopes_binding(self.old):
+            if Variable(path, scope, self.old) in members:
+                for binding in facts.bound(scope, self.old):
+                    if binding.kind in _PLAIN:
+                        self.survey.replace(path, binding.start, self.old, self.new)
+                    else:
+                        self.survey.trouble(
+                            "is bound there by an import", path, binding.start, self.old
+                        )
+        for use in facts.uses(self.old):
+            for position, name in enumerate(use.names):
+                if name == self.old and any(
+                    thing in members for thing in self.names.use(path, use, position)
+                ):
+                    self.survey.replace(path, use.starts[position], self.old, self.new)
+
+    def clashes(self, group: Family) -> None:
+        for klass in group.classes:
+            taken = self.names.class_attribute(klass, self.new)
+            facts = self.names.facts(taken.path) if taken is not None else None
+            if taken is not None and facts is not None:
+                start = facts.bound(taken.scope, self.new)[0].start
+                self.survey.trouble(
+                    f"{self.new} is an attribute already", taken.path, start, self.new
+                )
+        for path in self.names.index.mentioning(self.new):
+            facts = self.names.facts(path)
+            for use in facts.uses(self.new) if facts is not None else ():
+                for position, name in enumerate(use.names):
+                    if position and name == self.new:
+                        self.attribute(path, use, position, group)
+
+    def attribute(self, path: str, use: Use, position: int, group: Family) -> None:
+        """See that no instance has an attribute of the new name."""
+        for thing in self.names.receivers(path, use, position):
+            klass = thing.klass if isinstance(thing, Instance) else thing
+            if isinstance(klass, Variable) and klass in group.classes:
+                self.survey.trouble(
+                    f"{self.new} is an attribute already",
+                    path,
+                    max(use.starts),
+                    spell_use(use, position),
+                )
+
+
+# --------------------------------------------------------------------------------- shared parts
+
+
+def _rename_nodes(survey: Survey, variable: Variable, new: str) -> None:
+    """Note which nodes get another id."""
+    names = survey.names
+    outer = qualname(names, variable).rpartition(".")[0]
+    symbol = f"{outer}.{new}" if outer else new
+    for node in definition_nodes(names, variable):
+        found = names.sources.node(node)
+        if found is None or found.kind not in (
+            NodeKind.FUNCTION,
+            NodeKind.METHOD,
+            NodeKind.CLASS,
+        ):
+            continue
+        if found.kind is NodeKind.CLASS:
+            survey.api.add(NodeId(node.path, node.symbol, Aspect.ALL))
+        else:
+            survey.api.add(node)
+        suffix = node.symbol.removeprefix(qualname(names, variable))
+        survey.creates.append(NodeId(node.path, symbol + suffix))
+        survey.together.add(node.path)
+
+
+def _chain(facts: Facts, scope: int) -> list[int]:
+    """Return a scope and what encloses it, the module last."""
+    chain = [scope]
+    while scope:
+        scope = facts.scopes[scope].parent
+        chain.append(scope)
+    return chain
+
+
+def _between(facts: Facts, inner: int, outer: int, name: str) -> Binding | None:
+    """Return what binds `name` in a scope that code in `inner` sees before `outer`."""
+    first = True
+    for scope in _chain(facts, inner):
+        if scope == outer:
+            return None
+        here = facts.scopes[scope]
+        if name in here.globals or name in here.nonlocals:
+            continue
+        bound: Sequence[Binding] = facts.bound(scope, name)
+        if bound and (here.kind is not ScopeKind.CLASS or first):
+            return bound[0]
+        first = here.kind is ScopeKind.TYPE
+    return None
+
+
+def _names_it(names: Names, text: str, variable: Variable) -> bool:
+    """Whether a dotted string names a definition: ``pkg.mod.f`` or ``pkg.mod:f``."""
+    dotted = text.replace(":", ".")
+    if not dotted.endswith(f".{variable.name}"):
+        return False
+    return any(variable in names.meant(found) for found in candidates(names, dotted))
+
+
+def _type_comments(data: bytes, name: str) -> Iterator[int]:
+    pattern = rb"#\s*type:[^\r\n]*?\b" + re.escape(name.encode()) + rb"\b"
+    return (match.start() for match in re.finditer(pattern, data))

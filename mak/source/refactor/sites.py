@@ -1,0 +1,222 @@
+"""Where a refactoring changes what, or why it will not; and the edits that this comes to.
+
+A change is a patch of bytes: only the tokens that must differ are touched. Patches are grouped by
+*unit*, the node that has to be granted for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, Self
+
+from mak.errors import MakBug
+from mak.model import AddImport, Aspect, Delete, Edit, Insert, NodeId, Replace
+from mak.source.hierarchy import Doubt
+from mak.source.names import line_of, node_at
+from mak.source.resolve import Names
+from mak.source.text import to_str
+from mak.source.tree import Sources
+
+
+class Intent(Protocol):
+    """One refactoring that a person asked for; ``str`` is the sentence that `parse` reads back."""
+
+    #: How a person may write it, for help and refusals.
+    forms: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read one sentence; None when it asks for something else."""
+        ...
+
+    def find(self, names: Names) -> Sites | Refusal:
+        """Return everything that has to change for it, in the whole tree."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a refactoring cannot be done safely."""
+
+    reason: str
+    #: Where the trouble is, or what else may be meant.
+    places: tuple[Doubt | str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = [str(place) for place in self.places[:_SHOWN]]
+        if len(self.places) > _SHOWN:
+            shown.append(f"and {len(self.places) - _SHOWN} more")
+        return f"{self.reason}: {'; '.join(shown)}" if shown else self.reason
+
+
+#: Places that a refusal names before it only counts.
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Patch:
+    """New text for the bytes ``[start, end)`` of a file."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Everything that one refactoring changes."""
+
+    #: By unit: a node, a class with its members (``#all``) or a file that is one node.
+    patches: Mapping[NodeId, tuple[Patch, ...]]
+    #: Edits of other kinds, by the path they belong to.
+    additions: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+    #: Units that are deleted; they have no patches.
+    deletes: tuple[NodeId, ...] = ()
+    #: Units whose signature or name changes.
+    api: frozenset[NodeId] = frozenset()
+    #: What does not exist yet.
+    creates: tuple[NodeId, ...] = ()
+    #: Files whose units belong into one task, since their ids change with one another.
+    together: frozenset[str] = frozenset()
+    #: What a person should know; nothing in it stops the change.
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> tuple[NodeId, ...]:
+        """Every unit that changes, by path and in the order of the file."""
+        return tuple(dict.fromkeys((*self.patches, *self.deletes)))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file that changes."""
+        units = (unit.path for unit in self.units)
+        return tuple(sorted({*units, *self.additions, *(node.path for node in self.creates)}))
+
+    def edits(
+        self, sources: Sources, units: Collection[NodeId], path: str = ""
+    ) -> tuple[Edit, ...]:
+        """Return the edits of these units, and the additions of `path`."""
+        found: list[Edit] = []
+        for unit in self.units:
+            if unit not in units:
+                continue
+            if unit in self.deletes:
+                found.append(Delete(unit))
+            else:
+                found.append(Replace(unit, _patched(sources, unit, self.patches[unit])))
+        return (*found, *self.additions.get(path, ()))
+
+
+class Survey:
+    """Collects what a refactoring finds on its way through the tree."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.patches: set[Patch] = set()
+        self.additions: dict[str, list[Edit]] = defaultdict(list)
+        self.deletes: list[NodeId] = []
+        self.api: set[NodeId] = set()
+        self.creates: list[NodeId] = []
+        self.together: set[str] = set()
+        self.remarks: dict[str, None] = {}
+        #: Why the refactoring cannot be done, by what is wrong.
+        self.troubles: dict[str, list[Doubt]] = defaultdict(list)
+
+    def replace(self, path: str, start: int, old: str, new: str) -> None:
+        """Replace the token `old`; trouble when it has no place that can be edited."""
+        if start < 0:
+            self.trouble("is spelled so that it cannot be edited", path, 0, old)
+            return
+        codec = self.codec(path)
+        self.patches.add(Patch(path, start, start + len(old.encode(codec)), new))
+
+    def patch(self, path: str, start: int, end: int, text: str) -> None:
+        """Replace bytes of a file."""
+        self.patches.add(Patch(path, start, end, text))
+
+    def codec(self, path: str) -> str:
+        """Return the codec that a file's tokens are encoded in."""
+        encoding = self.names.sources.file(path).encoding
+        return "utf-8" if encoding in ("", "utf-8-sig") else encoding
+
+    def add(self, edit: AddImport | Insert | Replace) -> None:
+        """Note an edit that needs no granted node."""
+        path = edit.path if isinstance(edit, AddImport) else _path(edit)
+        if edit not in self.additions[path]:
+            self.additions[path].append(edit)
+
+    def remark(self, text: str) -> None:
+        """Note something that a person should read."""
+        self.remarks[text] = None
+
+    def place(self, path: str, offset: int) -> str:
+        """Return ``path:line``."""
+        return f"{path}:{line_of(self.names.sources, path, offset)}"
+
+    def trouble(self, reason: str, path: str, offset: int, text: str) -> None:
+        """Note a place that stands in the way."""
+        doubt = Doubt(path, line_of(self.names.sources, path, offset), text)
+        if doubt not in self.troubles[reason]:
+            self.troubles[reason].append(doubt)
+
+    def sites(self, what: str) -> Sites | Refusal:
+        """Return the result; `what` names the refactoring in a refusal."""
+        if self.troubles:
+            return self.refusal(what)
+        sources = self.names.sources
+        for path in {patch.path for patch in self.patches}:
+            if sources.file(path).data.count(b"\0"):
+                self.trouble("is not text", path, 0, path)
+        grouped: dict[NodeId, list[Patch]] = defaultdict(list)
+        wholes = {unit for unit in (*self.api, *self.deletes) if unit.aspect is Aspect.ALL}
+        for patch in sorted(self.patches):
+            unit = node_at(sources, patch.path, patch.start)
+            inside = [whole for whole in wholes if whole in unit.containers or whole.node == unit]
+            grouped[inside[0] if inside else unit].append(patch)
+        for unit in self.deletes:
+            grouped.pop(unit, None)
+        return Sites(
+            {unit: tuple(patches) for unit, patches in grouped.items()},
+            {path: tuple(edits) for path, edits in self.additions.items() if edits},
+            tuple(self.deletes),
+            frozenset(self.api),
+            tuple(dict.fromkeys(self.creates)),
+            frozenset(self.together),
+            tuple(self.remarks),
+        )
+
+    def refusal(self, what: str) -> Refusal:
+        """Return why it cannot be done, first reason first."""
+        reasons = list(self.troubles)
+        places = tuple(doubt for reason in reasons for doubt in sorted(self.troubles[reason]))
+        return Refusal(f"{what}: {' and '.join(reasons)}", places)
+
+
+def _path(edit: Insert | Replace) -> str:
+    return edit.parent.path if isinstance(edit, Insert) else edit.node.path
+
+
+def _patched(sources: Sources, unit: NodeId, patches: Iterable[Patch]) -> str:
+    """Return the text of a unit with its patches, as an agent writes it."""
+    file = sources.file(unit.path)
+    codec = "utf-8" if file.encoding in ("", "utf-8-sig") else file.encoding
+    if unit.is_file:
+        begin, end = 0, len(file.data)
+    elif unit.aspect is Aspect.ALL:
+        members = file.members(unit.node)
+        begin, end = members[0].start, members[-1].end
+    else:
+        node = file.node(unit)
+        begin, end = node.start, node.end
+    parts: list[bytes] = []
+    at = begin
+    for patch in sorted(patches):
+        if not at <= patch.start <= patch.end <= end:
+            raise MakBug(f"patching {unit}: {patch} does not fit")
+        parts += (file.data[at : patch.start], patch.text.encode(codec))
+        at = patch.end
+    parts.append(file.data[at:end])
+    return to_str(b"".join(parts), file.encoding)
