@@ -46,7 +46,7 @@ class Entries:
 
     def find(self, commit: str, path: str) -> Entry | None:
         """Return what a commit (empty: none) holds at a path, of whatever kind."""
-        return entry(self._repository.handle, self.tree(commit), path) if commit else None
+        return entry(self._repository, self.tree(commit), path) if commit else None
 
     def tree(self, commit: str) -> str:
         """Return the tree of a commit."""
@@ -71,7 +71,7 @@ class Entries:
             return {}
         tree, prefix = self.tree(commit), self._repository.prefix
         if prefix:
-            below = entry(self._repository.handle, tree, prefix.rstrip("/"))
+            below = entry(self._repository, tree, prefix.rstrip("/"))
             if below is None or below.mode != 0o040000:
                 return {}
             tree = below.oid

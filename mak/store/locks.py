@@ -8,7 +8,7 @@ go only by itself or when it is dead, and that raises the fence.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mak.model import Lock, Mode, NodeId

@@ -26,6 +26,7 @@ class Paths:
         self._repository = repository
         self._entries = entries
         self._opaque: dict[str, str] = {}
+        self._asked_for: str | None = None
         #: The attribute files that `_opaque` was read with.
         self._attributes: frozenset[tuple[str, str]] | None = None
 
@@ -162,13 +163,15 @@ class Paths:
 
     def opaque_reason(self, path: str, commit: str) -> str:
         """Return why a file must not be cut: it is not stored as it is read. Empty: it may."""
-        files = self._entries.files(commit)
-        attributes = frozenset(
-            (name, oid) for name, oid in files.items() if name.endswith(".gitattributes")
-        )
-        if attributes != self._attributes:
-            self._attributes = attributes
-            self._opaque = self._read_attributes([*files], commit)
+        if commit != self._asked_for:
+            self._asked_for = commit
+            files = self._entries.files(commit)
+            attributes = frozenset(
+                (name, oid) for name, oid in files.items() if name.endswith(".gitattributes")
+            )
+            if attributes != self._attributes:
+                self._attributes = attributes
+                self._opaque = self._read_attributes([*files], commit)
         if path not in self._opaque:
             self._opaque.update(self._read_attributes([path], commit))
         return self._opaque[path]

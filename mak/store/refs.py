@@ -51,13 +51,13 @@ def locked(
     name: str,
     *,
     timeout: float = 30.0,
-    stale_after: float | None = STALE_AFTER,
+    stale_after: float | None = None,
 ) -> Iterator[LockedRef]:
     """Hold the lock of a ref (``HEAD`` only when detached) while the block runs.
 
-    `stale_after` may only be given by who holds the store's lock: then no live MAK process can own
-    a ``.lock`` that does not change, and it is removed. None: never remove one. Raise RefBusy
-    after `timeout` seconds.
+    Only who holds the store's lock may give `stale_after`: then no live MAK process can own a
+    ``.lock`` that does not change for so many seconds, and it is removed. Raise RefBusy after
+    `timeout` seconds.
     """
     handle = repository.handle
     transaction = handle.transaction()

@@ -6,13 +6,15 @@ only ever added to.
 
 from __future__ import annotations
 
+import bisect
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 import pygit2
+from pygit2.enums import ObjectType
 
 from mak.errors import StoreError, UsageError
 from mak.store import refs
@@ -27,12 +29,59 @@ _TREE = b"40000"
 _FILE = b"100644"
 
 
-@dataclass(slots=True)
 class _Folder:
-    """A folder of the record that we write, with what Git calls it unless it has changed."""
+    """A folder of the record that we write: rows as Git stores them, kept in Git's order."""
 
-    entries: dict[str, _Folder | bytes] = field(default_factory=dict)
-    oid: bytes | None = None
+    def __init__(self) -> None:
+        self._folders: dict[bytes, _Folder] = {}
+        #: Names; those of folders with a slash, as Git sorts them.
+        self._keys: list[bytes] = []
+        self._rows: dict[bytes, bytes] = {}
+        self._changed: set[bytes] = set()
+
+    @classmethod
+    def read(cls, tree: pygit2.Tree) -> _Folder:
+        """Read a folder that is in Git."""
+        self = cls()
+        for item in tree:
+            key = (item.name or "").encode()
+            if isinstance(item, pygit2.Tree):
+                self._folders[key] = cls.read(item)
+                self._put(key + b"/", _row(_TREE, key, item.id))
+            else:
+                self._put(key, _row(_FILE, key, item.id))
+        return self
+
+    def insert(self, path: str, blob: str) -> None:
+        """Add or replace a document."""
+        *folders, name = _quoted(path).encode().split(b"/")
+        folder = self
+        for part in folders:
+            if part in folder._rows:
+                raise StoreError(f"recording {path}: {part.decode()} is a document, not a folder")
+            folder._changed.add(part)
+            folder = folder._folders.setdefault(part, _Folder())
+        if name in folder._folders:
+            raise StoreError(f"recording {path}: it is a folder")
+        folder._put(name, _row(_FILE, name, pygit2.Oid(hex=blob)))
+
+    def write(self, repository: Repository) -> pygit2.Oid:
+        """Write what has changed; return the tree."""
+        for key in self._changed:
+            self._put(key + b"/", _row(_TREE, key, self._folders[key].write(repository)))
+        self._changed.clear()
+        odb = repository.handle.odb
+        data = b"".join(map(self._rows.__getitem__, self._keys))
+        return repository.write("tree", lambda: odb.write(ObjectType.TREE, data))
+
+    def _put(self, key: bytes, row: bytes) -> None:
+        if key not in self._rows:
+            bisect.insort(self._keys, key)
+        self._rows[key] = row
+
+
+def _row(mode: bytes, name: bytes, oid: pygit2.Oid) -> bytes:
+    return b"%b %b\0%b" % (mode, name, oid.raw)
 
 
 @dataclass(slots=True)
@@ -50,6 +99,7 @@ class Runs:
     def __init__(self, repository: Repository, lock: FileLock) -> None:
         self._repository = repository
         self._lock = lock
+        self.stale_after = refs.STALE_AFTER
         self._open: dict[str, _Open] = {}
 
     # -------------------------------------------------------------------------------- writing
@@ -66,10 +116,11 @@ class Runs:
     def _write(self, run: str, documents: Mapping[str, bytes], *, is_new: bool) -> None:
         name = _ref(run)
         with git_errors(f"recording run {run}"):
-            blobs = {
-                path: bytes.fromhex(self._repository.put(data)) for path, data in documents.items()
-            }
-            with self._lock.held(), refs.locked(self._repository, name) as ref:
+            blobs = {path: self._repository.put(data) for path, data in documents.items()}
+            with (
+                self._lock.held(),
+                refs.locked(self._repository, name, stale_after=self.stale_after) as ref,
+            ):
                 if is_new and ref.target:
                     raise StoreError(f"recording run {run}: there is one of that name already")
                 if not is_new and not ref.target:
@@ -78,17 +129,13 @@ class Runs:
                 # Until the ref has moved, what is in memory may be ahead of what is in Git.
                 self._open.pop(run, None)
                 for path, blob in blobs.items():
-                    _insert(record.tree, path, blob)
-                tree = self._put_tree(record.tree).hex()
-                commit = self._repository.put_commit(
-                    tree,
-                    [ref.target] if ref.target else [],
-                    f"{_subject(run, documents)}\n\n{_STARTED}{record.started:.6f}\n",
-                )
-                ref.move(commit)
-            if self._repository.is_stored(commit):
-                record.commit = commit
-                self._open[run] = record
+                    record.tree.insert(path, blob)
+                parents = [ref.target] if ref.target else []
+                tree = str(record.tree.write(self._repository))
+                text = f"{_subject(run, documents)}\n\n{_STARTED}{record.started:.6f}\n"
+                record.commit = self._repository.put_commit(tree, parents, text)
+                ref.move(record.commit)
+            self._open[run] = record
 
     def _current(self, run: str, commit: str) -> _Open:
         if not commit:
@@ -97,22 +144,7 @@ class Runs:
         if known is not None and known.commit == commit:
             return known
         found = self._commit(commit)
-        return _Open(commit, _started(found), self._read_folder(found.tree))
-
-    def _put_tree(self, folder: _Folder) -> bytes:
-        if folder.oid is None:
-            data = bytearray()
-            for name, item in sorted(folder.entries.items(), key=_order):
-                if isinstance(item, _Folder):
-                    data += b"%b %b\0%b" % (_TREE, name.encode(), self._put_tree(item))
-                else:
-                    data += b"%b %b\0%b" % (_FILE, name.encode(), item)
-            odb = self._repository.handle.odb
-            written = self._repository.write(
-                "tree", lambda: odb.write(pygit2.enums.ObjectType.TREE, bytes(data))
-            )
-            folder.oid = bytes.fromhex(str(written))
-        return folder.oid
+        return _Open(commit, _started(found), _Folder.read(found.tree))
 
     # -------------------------------------------------------------------------------- reading
 
@@ -156,17 +188,6 @@ class Runs:
         assert isinstance(found, pygit2.Commit)
         return found
 
-    def _read_folder(self, tree: pygit2.Tree) -> _Folder:
-        return _Folder(
-            {
-                item.name or "": self._read_folder(item)
-                if isinstance(item, pygit2.Tree)
-                else bytes.fromhex(str(item.id))
-                for item in tree
-            },
-            bytes.fromhex(str(tree.id)),
-        )
-
 
 def _walk(tree: pygit2.Tree, where: str, prefix: str) -> Iterator[tuple[str, bytes]]:
     for item in tree:
@@ -177,24 +198,6 @@ def _walk(tree: pygit2.Tree, where: str, prefix: str) -> Iterator[tuple[str, byt
                 yield from _walk(item, inner, prefix)
         elif isinstance(item, pygit2.Blob):
             yield path, item.data
-
-
-def _insert(folder: _Folder, path: str, blob: bytes) -> None:
-    *folders, name = _quoted(path).split("/")
-    folder.oid = None
-    for part in folders:
-        inner = folder.entries.setdefault(part, _Folder())
-        if not isinstance(inner, _Folder):
-            raise StoreError(f"recording {path}: {part} is a document, not a folder")
-        folder, folder.oid = inner, None
-    if isinstance(folder.entries.get(name), _Folder):
-        raise StoreError(f"recording {path}: it is a folder")
-    folder.entries[name] = blob
-
-
-def _order(item: tuple[str, _Folder | bytes]) -> bytes:
-    """Git sorts a folder as if its name ended with a slash."""
-    return (item[0] + "/" if isinstance(item[1], _Folder) else item[0]).encode()
 
 
 def _quoted(path: str) -> str:

@@ -19,6 +19,7 @@ from mak.errors import RepositoryRefused, StoreError
 from mak.model import Mode
 from mak.store import refs
 from mak.store.guard import FileLock
+from mak.store.message import clean
 from mak.store.repository import Repository, git_errors
 
 #: Version of what is written; what is newer is refused.
@@ -104,6 +105,7 @@ class StateRef:
         self.name = f"refs/mak/state/{repository.key}"
         #: Where the chain before the last checkpoint stays.
         self._log = f"refs/mak/log/{repository.key}"
+        self.stale_after = refs.STALE_AFTER
         self._seen: tuple[str, State, str] | None = None
 
     def read(self) -> tuple[str | None, State]:
@@ -125,7 +127,9 @@ class StateRef:
         trees are best written before.
         """
         with self._lock.held(timeout), git_errors(f"moving {self.name}"):
-            with refs.locked(self._repository, self.name, timeout=timeout) as ref:
+            with refs.locked(
+                self._repository, self.name, timeout=timeout, stale_after=self.stale_after
+            ) as ref:
                 old, tree = self._load(ref.target)
                 update = decide(old)
                 if update is None:
@@ -148,7 +152,7 @@ class StateRef:
     ) -> list[str]:
         """Return the parents of a step: the step before, always first, and the branch's commits."""
         if previous and state.checkpoint == state.seq:
-            with refs.locked(self._repository, self._log) as log:
+            with refs.locked(self._repository, self._log, stale_after=self.stale_after) as log:
                 log.move(previous)
             return list(others)
         if others and not previous:
@@ -209,7 +213,7 @@ def _next(new: State, old: State, branch: str) -> State:
 
 def _encode(state: State, subject: str, locks: str | None) -> str:
     """Return the message of a state's commit: a line for people and ASCII JSON."""
-    line = " ".join(subject.encode("utf-8", "replace").decode().split())[:200]
+    line = " ".join(clean(subject).split())[:200]
     document = {
         "v": state.v,
         "op": state.op,
@@ -227,7 +231,7 @@ def _encode(state: State, subject: str, locks: str | None) -> str:
     text = _dump(document)
     if locks is not None:
         text = f'{text[:-1]},"locks":{locks}}}'
-    return f"{line or state.op}\n\n{text}\n"
+    return f"{line or 'step'}\n\n{text}\n"
 
 
 def _decode(commit: pygit2.Commit) -> State:

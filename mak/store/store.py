@@ -12,12 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import pygit2
-from pygit2.enums import SortMode
-
 from mak.errors import MakBug, StoreError
 from mak.model import Lock
-from mak.store import locks
+from mak.store import locks, message
 from mak.store.cache import SqliteCache
 from mak.store.entries import Entries
 from mak.store.guard import FileLock, GcGuard, Liveness
@@ -131,18 +128,8 @@ class Store:
         return self._entries.blob(blob)
 
     def trailers(self, tip: str, base: str) -> list[tuple[str, dict[str, str]]]:
-        """Return the commits from `base` (not included; empty: all) to `tip`, newest first.
-
-        Only first parents; each with the trailers at the end of its message.
-        """
-        if not tip:
-            return []
-        with git_errors(f"reading the history of {tip}"):
-            walk = self.repository.handle.walk(tip, SortMode.TOPOLOGICAL)
-            walk.simplify_first_parent()
-            if base:
-                walk.hide(base)
-            return [(str(commit.id), _trailers(commit)) for commit in walk]
+        """Return the commits of ``base..tip`` that have trailers, newest first, with these."""
+        return list(message.trailers(self.repository, tip, base))
 
     # ------------------------------------------------------------------------------------ paths
 
@@ -331,14 +318,3 @@ class Store:
 def _step(new: State, old: State, subject: str) -> Update | None:
     """Return the step from one state to another, or None when they are the same."""
     return None if new is old else Update(new, subject)
-
-
-def _trailers(commit: pygit2.Commit) -> dict[str, str]:
-    """Return the trailers of a commit: the ``Key: value`` lines of its last paragraph."""
-    last = commit.message.rstrip().rpartition("\n\n")[2]
-    found = {}
-    for line in last.splitlines():
-        key, colon, value = line.partition(": ")
-        if colon and key and not any(c.isspace() for c in key):
-            found[key] = value.strip()
-    return found
