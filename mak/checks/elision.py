@@ -18,13 +18,14 @@ from enum import IntEnum
 from mak.checks.change import Change, Check, is_cut, significant_lines
 from mak.checks.tree import (
     Function,
+    dotted,
     function,
     is_ellipsis,
     is_placeholder,
     real_body,
     without_docstring,
 )
-from mak.model import Finding, Node, NodeKind
+from mak.model import Finding, Node, NodeId, NodeKind
 from mak.source import SourceFile, decode
 
 _THING = (
@@ -164,7 +165,8 @@ def _hollow(change: Change, before: SourceFile, after: SourceFile) -> Iterator[F
         was, now = function(before, old), function(after, node)
         if was is None or now is None:
             continue
-        if _is_emptied(was, now) and not _STUB.search(change.goal):
+        emptied = _is_emptied(was, now) and not _STUB.search(change.goal)
+        if emptied and not _is_declaration(after, node, now):
             what = "has lost its body"
         elif _gaps(now) > _gaps(was):
             what = "has '...' in place of statements"
@@ -179,6 +181,16 @@ def _is_emptied(was: Function, now: Function) -> bool:
         return False
     # One or two statements may well give way to `pass`, nothing gives way to `...`.
     return any(map(is_ellipsis, new)) or len(old) > 2 or not isinstance(old[0], _SIMPLE)
+
+
+def _is_declaration(file: SourceFile, node: Node, tree: Function) -> bool:
+    """Whether the function is one that needs no body: abstract, an overload, of a protocol."""
+    shell = file.get(NodeId(node.id.path, node.id.symbol.rpartition(".")[0]))
+    decorators = {dotted(d).rpartition(".")[2] for d in tree.decorator_list}
+    return bool(
+        decorators & {"abstractmethod", "overload"}
+        or (node.kind is NodeKind.METHOD and shell and "Protocol" in shell.signature)
+    )
 
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Delete)
