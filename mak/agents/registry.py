@@ -29,25 +29,25 @@ class Kind:
 
 
 def _builtin_agent(spec: Spec, policy: Policy) -> Agent:
+    _refuse_rest(spec)
     from mak.agents.builtin import BuiltinAgent
 
-    return BuiltinAgent(_bare(spec).text)
+    return BuiltinAgent(spec.text)
 
 
 def _builtin_planner(spec: Spec, policy: Policy, sources: Sources) -> Ask:
+    _refuse_rest(spec)
     from mak.agents.builtin import planner
 
-    _bare(spec)
     return planner(sources)
 
 
-def _bare(spec: Spec) -> Spec:
+def _refuse_rest(spec: Spec) -> None:
     if spec.rest:
         raise UsageError(
             f"reading the model spec {spec.text!r}: {spec.name} takes no model",
             hint=f"write {spec.name}",
         )
-    return spec
 
 
 def _scripted_agent(spec: Spec, policy: Policy) -> Agent:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -49,15 +50,11 @@ class Malformed:
 # ------------------------------------------------------------------------------------- text → JSON
 
 
-class _TwiceError(ValueError):
-    pass
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise _TwiceError(f"the key {key!r} is given twice in one object")
+            raise ValueError(f"the key {key!r} is given twice in one object")
         result[key] = value
     return result
 
@@ -69,31 +66,33 @@ _CANDIDATES = 32
 
 
 def find_json(text: str) -> Any:
-    """Return the JSON value of an answer, past a code fence or prose around it.
+    """Return the JSON object of an answer, past a code fence or prose around it.
 
     Raises ValueError that says where it stops being JSON.
     """
     text = text.strip().removeprefix("\ufeff")
     first: ValueError | None = None
-    starts = [match.start() for match in re.finditer(r"[{\[]", text)][:_CANDIDATES]
-    for start in starts:
+    other: Any = None
+    for match in islice(re.finditer(r"\{", text), _CANDIDATES):
         try:
-            value, _ = _DECODER.raw_decode(text, start)
-        except _TwiceError:
-            raise
+            value, _ = _DECODER.raw_decode(text, match.start())
         except RecursionError:
             raise ValueError("the JSON is nested too deeply") from None
         except ValueError as error:
             first = first or error
             continue
-        if isinstance(value, dict):
+        if "results" in value:
             return value
+        # A part of an object that is broken is not the answer.
+        other = other or (value if first is None else None)
+    if other is not None:
+        return other
     if isinstance(first, json.JSONDecodeError):
         around = text[max(0, first.pos - 30) : first.pos + 10]
         raise ValueError(
             f"not JSON: {first.msg} at line {first.lineno} column {first.colno}, near {around!r}"
         )
-    raise first or ValueError("there is no JSON object in the answer")
+    raise ValueError(f"not JSON: {first}" if first else "there is no JSON object in the answer")
 
 
 # -------------------------------------------------------------------------------- JSON → document

@@ -69,6 +69,14 @@ def context(task: Task, sources: Sources, *, budget: int = 24_000) -> Context:
     )
 
 
+def _text(file: SourceFile, node: NodeId) -> str:
+    """Return a node's text, of pieces without the blank lines that set them apart."""
+    from mak.source import decode
+
+    text = decode(file, node)
+    return text if node.is_file else text.strip("\n") + "\n"
+
+
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
@@ -77,8 +85,6 @@ def _size(text: str) -> int:
 
 
 def _slots(task: Task, sources: Sources) -> Iterator[Slot]:
-    from mak.source import decode
-
     wanted: dict[NodeId, bool] = {}
     for node in task.writes:
         text = node.node if node.aspect is Aspect.API else node
@@ -96,7 +102,7 @@ def _slots(task: Task, sources: Sources) -> Iterator[Slot]:
         exists = file is not None and _exists(file, node)
         if not exists and node in {write.node for write in task.writes}:
             raise PlanError(f"preparing task {task.id}: {node} is not there any more")
-        source = decode(file, node) if exists and file is not None else ""
+        source = _text(file, node) if exists and file is not None else ""
         yield Slot(f"n{number}", node, source, exists, api, owner(file, node))
 
 
@@ -130,15 +136,13 @@ def owner(file: SourceFile | None, node: NodeId) -> NodeId | None:
 
 
 def _read(task: Task, sources: Sources, node: NodeId, room: int) -> tuple[NodeId, str]:
-    from mak.source import decode
-
     if node.path not in sources:
         raise PlanError(f"preparing task {task.id}: {node} is not there any more")
     file = sources.file(node.path)
     if not _exists(file, node):
         raise PlanError(f"preparing task {task.id}: {node} is not there any more")
     if node.aspect is not Aspect.API:
-        text = decode(file, node)
+        text = _text(file, node)
         if _size(text) <= room:
             return node, text
     return node.api, _signature(file, node, room)

@@ -196,7 +196,7 @@ class _Question:
 
     def final(self, error: NoAnswer, why: str) -> NoAnswer:
         return NoAnswer(
-            f"{error}{why}",
+            f"{str(error).rstrip('.')}{why}" if why else str(error),
             kind=error.kind,
             status=error.status,
             retry_after=error.retry_after,

@@ -17,8 +17,8 @@ PATIENT = replace(QUICK, backoff=0.08, backoff_max=0.3)
 
 FAULTS = {
     "rate limit": lambda mock: mock.rate_limit(times=2, retry_after=0.1),
-    "overloaded": lambda mock: mock.fail(529, times=2),
-    "outage": lambda mock: mock.fail(503, times=2),
+    "overloaded": lambda mock: mock.fail(529, times=2, retry_after=0.1),
+    "outage": lambda mock: mock.fail(503, times=2, retry_after=0.1),
     "server error": lambda mock: mock.fail(500, times=2),
     "disconnect": lambda mock: mock.disconnect(),
     "early end": lambda mock: mock.truncate(),
