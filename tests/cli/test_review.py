@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from mak.cli import planfile
+from mak.cli.review import ERROR, drop, edit
+from mak.errors import UsageError
+from mak.model import NodeId, Plan, Task
+
+F, G = NodeId("a.py", "f"), NodeId("a.py", "g")
+PLAN = Plan(
+    "tidy up",
+    (
+        Task("one", "change f\nso that it\n  returns", (F,), reads=(G,)),
+        Task("two", "change g", (G.api,), depends_on=("one",), model="builtin"),
+        Task("three", "use g", (), creates=(NodeId("a.py", "h"),), depends_on=("two",)),
+        Task("four", "change the rest: really", (NodeId("b.py"),)),
+    ),
+    ("names stay: as they are",),
+)
+
+Editor = Callable[..., Callable[[], list[str]]]
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
+    """Return a function that makes EDITOR a program that writes these texts, one each time.
+
+    None leaves the file alone. What it returns gives the texts that the program found.
+    """
+
+    def install(*texts: str | None, code: int = 0) -> Callable[[], list[str]]:
+        (tmp_path / "texts.json").write_text(json.dumps(texts))
+        program = tmp_path / "my editor.py"
+        program.write_text(
+            textwrap.dedent(f"""
+            import json, pathlib, sys
+            folder = pathlib.Path({str(tmp_path)!r})
+            seen = sorted(folder.glob("seen-*"))
+            path = pathlib.Path(sys.argv[-1])
+            (folder / f"seen-{{len(seen)}}").write_text(path.read_text())
+            text = json.loads((folder / "texts.json").read_text())[len(seen)]
+            if text is not None:
+                path.write_text(text)
+            sys.exit({code})
+            """)
+        )
+        monkeypatch.delenv("VISUAL", raising=False)
+        monkeypatch.setenv("EDITOR", f"'{sys.executable}' '{program}' --wait")
+        return lambda: [path.read_text() for path in sorted(tmp_path.glob("seen-*"))]
+
+    return install
+
+
+def test_plan_file_reads_back_and_leaves_out_what_is_empty() -> None:
+    text = planfile.write(PLAN)
+    assert planfile.parse(text, "plan.yaml") == PLAN
+    assert "creates: []" not in text and "model: ''" not in text
+    assert "goal: |" in text
+
+
+def test_plan_file_is_read_from_stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(planfile.write(PLAN))
+    assert planfile.read(path) == PLAN
+    with path.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert planfile.read(Path("-")) == PLAN
+
+
+def test_wrong_plan_file_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="wrties"):
+        planfile.parse("tasks:\n  - {id: a, goal: b, wrties: []}\n", "plan.yaml")
+
+
+def test_dropping_a_task_drops_what_depends_on_it(capsys: pytest.CaptureFixture[str]) -> None:
+    left = drop(PLAN, ["two"])
+    assert left is not None
+    assert [task.id for task in left.tasks] == ["one", "four"]
+    assert "dropped too, for what they depend on: three" in capsys.readouterr().err
+
+
+def test_unknown_task_is_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drop(PLAN, ["one", "onee"]) is None
+    assert "the plan has no task onee" in capsys.readouterr().err
+
+
+def test_dropping_everything_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drop(PLAN, ["one", "four"]) is None
+    assert "type q to abort" in capsys.readouterr().err
+
+
+def test_edited_plan_comes_back(editor: Editor) -> None:
+    changed = planfile.write(PLAN).replace("change g", "change g twice")
+    editor(changed)
+    plan = edit(PLAN)
+    assert plan is not None
+    assert plan.task("two").goal == "change g twice"
+
+
+@pytest.mark.parametrize("text", [None, "", "# nothing\n\n", planfile.write(PLAN)])
+def test_plan_that_is_left_alone_or_emptied_stays(editor: Editor, text: str | None) -> None:
+    seen = editor(text, None)
+    assert edit(PLAN) is None
+    assert seen()[0].startswith("# The plan of this run.")
+
+
+def test_mistake_opens_the_editor_again_with_what_is_wrong(editor: Editor) -> None:
+    good = planfile.write(PLAN).replace("change g", "change g twice")
+    seen = editor("tasks: [", "tasks: []\nrequets: x\n", good)
+    plan = edit(PLAN)
+    assert plan is not None and plan.task("two").goal == "change g twice"
+    _, second, third = seen()
+    assert second.startswith(ERROR) and second.endswith("tasks: [")
+    assert "requets" in third.splitlines()[0]
+    assert third.count(ERROR) == 1
+
+
+def test_mistake_that_is_left_as_it_is_goes_back_to_the_review(editor: Editor) -> None:
+    seen = editor("tasks: [", None)
+    assert edit(PLAN) is None
+    assert len(seen()) == 2
+
+
+def test_editor_that_fails_changes_nothing(
+    editor: Editor, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor(planfile.write(drop(PLAN, ["four"]) or PLAN), code=1)
+    assert edit(PLAN) is None
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    assert edit(PLAN) is None
+    assert "starting /no/such/editor: no such file or directory" in capfd.readouterr().err
+
+
+def test_temporary_file_is_gone_afterwards(
+    editor: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    editor(None)
+    edit(PLAN)
+    assert list(folder.iterdir()) == []
+
+
+#: Shows the plan until it is decided on, like the kernel: a changed plan is shown again.
+DRIVER = """
+import json, sys
+from contextlib import nullcontext
+from mak.cli import planfile
+from mak.cli.interrupt import Interrupts
+from mak.cli.review import Reviewer
+from mak.kernel import Review
+from mak.plan import Estimate
+from mak.schedule import levels
+
+async def main():
+    plan = planfile.parse(sys.argv[1], "plan.yaml")
+    reviewer = Reviewer(nullcontext)
+    while True:
+        review = Review(plan, levels(plan), ("a remark",), (), Estimate(1000, 5000, 0.01, 0.05))
+        decision = await reviewer(review)
+        if decision.plan is None or not decision.approved:
+            return [decision.approved, [task.id for task in plan.tasks]]
+        plan = decision.plan
+
+print(json.dumps(Interrupts(lambda text: None).run(main)))
+"""
+
+
+def reviewed(keys: Sequence[str]) -> tuple[object, str]:
+    """Type at a review on a terminal; return the decision, and what was shown."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, planfile.write(PLAN)],
+        stdin=theirs,
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        preexec_fn=_own_terminal,
+    ) as process:
+        os.close(theirs)
+        shown = ""
+        for key in keys:
+            mark = len(shown)
+            while "\n> " not in shown[mark:]:
+                shown += _read(ours, shown)
+            os.write(ours, key.encode())
+        assert process.stdout is not None
+        decision = json.loads(process.stdout.read())
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+    return decision, shown.replace("\r\n", "\n")
+
+
+def _read(terminal: int, shown: str) -> str:
+    try:
+        return os.read(terminal, 65_536).decode()
+    except OSError:
+        pytest.fail(f"the review ended early: {shown}")
+
+
+def _own_terminal() -> None:
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_review_shows_tasks_by_wave_with_targets_remarks_and_cost() -> None:
+    decision, shown = reviewed(["a\n"])
+    assert decision == [True, ["one", "two", "three", "four"]]
+    assert "Plan: 4 tasks in 3 waves" in shown
+    first, second = shown.split("Wave 1")[1].split("Wave 2")
+    assert "one  change f …" in first and "four" in first and "two" not in first
+    assert "writes   a.py::f" in first and "reads    a.py::g" in first
+    assert "writes   a.py::g#api" in second and "after    one" in second
+    assert "model    builtin" in second
+    assert "a remark" in shown
+    assert "decided: names stay: as they are" in shown
+    assert "1.0k to 5.0k tokens, $0.0100 to $0.0500" in shown
+
+
+def test_review_drops_tasks_and_shows_what_is_left() -> None:
+    decision, shown = reviewed(["d two, four\n", "approve\n"])
+    assert decision == [True, ["one"]]
+    assert "Plan: 1 task in 1 wave" in shown
+
+
+def test_review_shows_a_whole_goal_and_explains_itself() -> None:
+    decision, shown = reviewed(["s one\n", "what?\n", "q\n"])
+    assert decision == [False, ["one", "two", "three", "four"]]
+    assert "one: change f\nso that it\n  returns" in shown
+    assert shown.count("[a]pprove") >= 4
+
+
+@pytest.mark.parametrize(
+    ("key", "result"), [("\x04", [False, ["one", "two", "three", "four"]]), ("\x03", None)]
+)
+def test_end_of_input_declines_and_ctrl_c_interrupts(key: str, result: object) -> None:
+    assert reviewed([key])[0] == result
+
+
+def test_review_opens_the_editor_on_the_terminal(editor: Editor) -> None:
+    editor(planfile.write(drop(PLAN, ["four"]) or PLAN))
+    decision, _ = reviewed(["e\n", "a\n"])
+    assert decision == [True, ["one", "two", "three"]]
