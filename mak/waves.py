@@ -30,7 +30,7 @@ from mak.model import (
     Usage,
     WaveOutcome,
 )
-from mak.plan import digest as plan_digest
+from mak.plan import plan_digest
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
 from mak.source import Draft, Rejected, SourceFile, Sources, merge, path_of, split
@@ -139,24 +139,35 @@ class Waves:
     # ------------------------------------------------------------------------ the loop
 
     async def carry_out(self) -> Outcome:
-        """Walk all waves; always leaves an outcome in the run log, and no lock behind."""
+        """Walk all waves and record how they ended.
+
+        Raises `MakError` when the store does not do as told; the run can then be recovered.
+        """
         state, reason = RunState.DONE, ""
+        failure: MakError | None = None
         try:
-            async with anyio.create_task_group() as group:
-                self.group = group
-                while not self.scheduler.done:
-                    self._dispatch()
-                    if (wave := self.scheduler.wave()) is not None:
-                        self._land(wave)
-                        continue
-                    for arrival in await self._arrivals():
-                        self._judge(arrival)
-        except* Stop as stopped:
-            stop = _first(stopped)
-            state, reason = stop.state, str(stop)
-        except* anyio.get_cancelled_exc_class():
+            async with anyio.create_task_group() as self.group:
+                try:
+                    await self._walk()
+                except Stop as stop:
+                    state, reason = stop.state, str(stop)
+                except MakError as error:
+                    failure = error
+                self.group.cancel_scope.cancel()
+        except anyio.get_cancelled_exc_class():
             state, reason = RunState.INTERRUPTED, "interrupted"
+        if failure is not None:
+            raise failure
         return self._finish(state, reason)
+
+    async def _walk(self) -> None:
+        while not self.scheduler.done:
+            self._dispatch()
+            if (wave := self.scheduler.wave()) is not None:
+                self._land(wave)
+                continue
+            for arrival in await self._arrivals():
+                self._judge(arrival)
 
     def replay(self, landed: Mapping[str, str], parked: Mapping[tuple[str, int], Parked]) -> None:
         """Take up what an earlier process did: tasks by the commit that holds them, and replies.
@@ -568,11 +579,3 @@ def _final(state: TaskState, ended: bool) -> TaskState:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
-
-
-def _first(group: BaseExceptionGroup[Stop]) -> Stop:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, Stop)
-    return error
