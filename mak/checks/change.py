@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
 from mak.source import SourceFile, decode
@@ -78,7 +79,7 @@ class Definition:
     role: str
 
 
-def is_cut(file: SourceFile | None) -> bool:
+def is_cut(file: SourceFile | None) -> TypeGuard[SourceFile]:
     """Whether the file is there and cut into nodes."""
     return file is not None and not file.whole
 
@@ -86,6 +87,16 @@ def is_cut(file: SourceFile | None) -> bool:
 def node_bytes(file: SourceFile, node: Node) -> bytes:
     """Return the bytes of a node."""
     return file.data[node.start : node.end]
+
+
+def differing(file: SourceFile | None, other: SourceFile | None) -> list[Node]:
+    """List the nodes of `file` whose text is not that of the same node in `other`."""
+    found = []
+    for node in file.nodes if file else ():
+        twin = other.get(node.id) if other else None
+        if twin is None or twin.digest != node.digest:
+            found.append(node)
+    return found
 
 
 def significant_lines(file: SourceFile, node: Node) -> Counter[str]:

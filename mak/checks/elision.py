@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 
-from mak.checks.change import Change, Check, is_cut, significant_lines
+from mak.checks.change import Change, Check, differing, is_cut, significant_lines
 from mak.checks.tree import (
     Function,
     dotted,
@@ -105,62 +105,66 @@ def weigh(comment: str) -> Weight:
 
 def _findings(change: Change) -> Iterator[Finding]:
     known = Counter[str]()
-    for _, before, _ in change.files():
-        if before is not None:
-            known.update(text for text, _, _ in _markers(before))
+    for _, before, after in change.files():
+        for node in differing(before, after):
+            known.update(text for text, _, _ in _markers(before, node))
     for path, before, after in change.files():
-        if after is None:
-            continue
-        for text, line, weight in _markers(after):
-            if known[text] > 0:
-                known[text] -= 1
-                continue
-            node = next((n for n in after.nodes if n.line <= line <= n.end_line), after.nodes[0])
-            if weight is Weight.SURELY or _shrank(before, after, node):
-                yield Finding(
-                    CHECK.id,
-                    node.id,
-                    f"'{text}' in {path}, line {line}, stands in for code; send the complete text",
-                    line,
-                )
-        if before is not None and is_cut(before) and is_cut(after):
+        for node in differing(after, before):
+            for text, line, weight in _markers(after, node):
+                if known[text] > 0:
+                    known[text] -= 1
+                elif weight is Weight.SURELY or _shrank(before, after, node):
+                    yield Finding(
+                        CHECK.id,
+                        node.id,
+                        f"'{text}' in {path}, line {line}, stands in for code; send the complete "
+                        "text",
+                        line,
+                    )
+        if is_cut(before) and is_cut(after):
             yield from _hollow(change, before, after)
 
 
-def _markers(file: SourceFile) -> Iterator[tuple[str, int, Weight]]:
-    """Yield the comments of a file that stand on a line of their own and may be markers."""
-    text = decode(file, file.id)
-    if not _DOTS.search(text) and not _PLAIN.search(text) and not _HINT.search(text):
+def _markers(file: SourceFile | None, node: Node) -> Iterator[tuple[str, int, Weight]]:
+    """Yield the comments of a node that stand on lines of their own and may be markers."""
+    if file is None:
         return
-    if not is_cut(file):
-        for match in _LINE_COMMENT.finditer(text):
-            if weight := weigh(match["text"]):
-                yield match["text"].strip(), text.count("\n", 0, match.start("text")) + 1, weight
-        return
+    text = decode(file, node.id)
+    found = [
+        (text.count("\n", 0, match.start("text")), match["text"], weight)
+        for match in _LINE_COMMENT.finditer(text)
+        if (weight := weigh(match["text"]))
+    ]
+    comments = _comment_lines(text) if found and is_cut(file) else None
+    for row, words, weight in found:
+        if comments is None or row in comments:
+            yield words, node.line + row, weight
+
+
+def _comment_lines(text: str) -> set[int]:
+    """Return the rows of Python text that hold a comment, not a string that looks like one."""
+    rows: set[int] = set()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type != tokenize.COMMENT or token.line[: token.start[1]].strip(" \t\f.;"):
-                continue
-            if weight := weigh(token.string.lstrip("#")):
-                yield token.string, token.start[0], weight
+            if token.type == tokenize.COMMENT:
+                rows.add(token.start[0] - 1)
     except (tokenize.TokenError, SyntaxError):
-        return
+        pass  # the end of a node is not always the end of a file to the tokenizer
+    return rows
 
 
-def _shrank(before: SourceFile | None, after: SourceFile, node: Node) -> bool:
+def _shrank(before: SourceFile | None, after: SourceFile | None, node: Node) -> bool:
     old = before.get(node.id) if before is not None else None
-    if before is None or old is None:
+    if before is None or after is None or old is None:
         return False
     return significant_lines(after, node).total() < significant_lines(before, old).total()
 
 
 def _hollow(change: Change, before: SourceFile, after: SourceFile) -> Iterator[Finding]:
     """Find functions whose statements gave way to ``...`` or ``pass``."""
-    for node in after.nodes:
+    for node in differing(after, before):
         old = before.get(node.id)
-        if old is None or old.digest == node.digest:
-            continue
-        if node.kind not in (NodeKind.FUNCTION, NodeKind.METHOD):
+        if old is None or node.kind not in (NodeKind.FUNCTION, NodeKind.METHOD):
             continue
         was, now = function(before, old), function(after, node)
         if was is None or now is None:

@@ -16,9 +16,9 @@ from mak.checks.change import (
     Check,
     Definition,
     definitions,
+    differing,
     is_covered,
     names_in,
-    node_bytes,
 )
 from mak.checks.signature import Parameters, parameters_of
 from mak.checks.tree import Function, dotted, function, parse
@@ -91,7 +91,7 @@ def _is_lost(definition: Definition, after: SourceFile | None, change: Change) -
     if after is None:
         return True
     scope, name = definition.scope[0], definition.name
-    if definition.node.id in {node.id for node in after.nodes} or name in names_in(after, scope):
+    if after.get(definition.node.id) is not None or name in names_in(after, scope):
         return False
     # A method may have moved to a base class, where it is found all the same.
     moved = any(node.symbol.rpartition(".")[2] == name for node in change.created)
@@ -197,15 +197,9 @@ def _has_overloads(file: SourceFile, definition: Definition) -> bool:
 
 def _edited(change: Change) -> frozenset[NodeId]:
     """Return the nodes of before whose text the change touches."""
-    found = set()
-    for _, before, after in change.files():
-        for node in before.nodes if before else ():
-            new = after.get(node.id) if after else None
-            if before and (
-                after is None or new is None or node_bytes(before, node) != node_bytes(after, new)
-            ):
-                found.add(node.id)
-    return frozenset(found)
+    return frozenset(
+        node.id for _, before, after in change.files() for node in differing(before, after)
+    )
 
 
 def _unhandled(change: Change, users: Sequence[NodeId], edited: frozenset[NodeId]) -> list[NodeId]:
