@@ -50,7 +50,8 @@ class Journal:
     """A wave that may be half done."""
 
     run: str
-    number: int
+    #: What to call it in sentences.
+    title: str
     branch: str
     #: Commit ids: the parent (empty: unborn) and the wave's.
     base: str
@@ -68,7 +69,7 @@ class Journal:
         """Return the journal as the state keeps it."""
         return {
             "run": self.run,
-            "number": self.number,
+            "title": self.title,
             "branch": self.branch,
             "base": self.base,
             "commit": self.commit,
@@ -93,7 +94,7 @@ class Journal:
         return cls(**{**fields, "files": files})
 
     def __str__(self) -> str:
-        return f"wave {self.number} of {self.run}"
+        return self.title
 
 
 # ------------------------------------------------------------------------------ in the state

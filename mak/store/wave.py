@@ -69,10 +69,12 @@ class WaveWrite:
     #: Tasks whose locks end with the wave.
     tasks: tuple[str, ...] = ()
     merge: Merge = _no_merge
-    #: File modes of paths that are new; others keep theirs.
+    #: File modes; other files keep theirs.
     modes: Mapping[str, int] = field(default_factory=dict)
     #: Run the repository's pre-commit and commit-msg hooks as a gate.
     hooks: bool = False
+    #: What to call it in sentences; empty: by its number, which counts from 0, and run.
+    title: str = ""
     #: Test seam: called with the name of each phase once it is over.
     fault: Callable[[str], None] = _no_fault
 
@@ -221,11 +223,13 @@ class _Attempt:
         changes = []
         for path, data in self.write.files.items():
             base = treeops.entry(self.repository, tree, path)
+            if base is not None and base.mode == treeops.TREE:
+                base = None
             if base is not None and base.mode not in (FILE, treeops.EXECUTABLE):
                 raise StoreError(f"writing {path}: in the branch it is no regular file")
             new = None
             if data is not None:
-                mode = base.mode if base else self.write.modes.get(path, FILE)
+                mode = self.write.modes.get(path) or (base.mode if base else FILE)
                 new = Entry(blob_id(data), mode)
             if new != base:
                 changes.append(Change(path, base, new))
@@ -297,7 +301,7 @@ class _Attempt:
         )
         return Journal(
             run=self.write.run,
-            number=self.write.number,
+            title=self.write.title or f"wave {self.write.number + 1} of {self.write.run}",
             branch=self.repository.branch,
             base=self.write.parent,
             commit=built.commit,
