@@ -137,7 +137,7 @@ class Entries:
     def _remote(self) -> str:
         config = self._repository.handle.config
         if "extensions.partialclone" in config:
-            return config["extensions.partialclone"]
+            return config["extensions.partialclone"] or "origin"
         for item in config:
             if item.name.endswith(".promisor"):
                 return item.name.split(".", 1)[1].rsplit(".", 1)[0]

@@ -27,6 +27,8 @@ _OPERATIONS = (
     ("BISECT_LOG", "a bisection", "git bisect reset"),
 )
 
+_FALSE = ("false", "no", "off", "0")
+
 # `extensions.partialClone` only says where missing objects come from, which we ask git for;
 # unlike others, it changes nothing about what is in the object database.
 pygit2.settings.set_extensions(["partialclone"])
@@ -71,13 +73,14 @@ def _refuse(work_dir: Path, text: str, error: Exception) -> NoReturn:
             f"{where}: {text.split(': ', 1)[-1]}",
             hint="it needs a Git feature that libgit2 does not have; work in a plain clone",
         ) from error
-    raise RepositoryRefused(f"{where}: {text}", hint="git fsck") from error
+    hint = "check that HOME is a folder you can read" if ".gitconfig" in text else "git fsck"
+    raise RepositoryRefused(f"{where}: {text}", hint=hint) from error
 
 
 def refuse_tree_less(handle: pygit2.Repository, work_dir: Path) -> None:
     """Refuse a partial clone that has no trees: every path would be a trip to the remote."""
     for entry in handle.config:
-        if entry.name.endswith(".partialclonefilter") and "tree:" in entry.value:
+        if entry.name.endswith(".partialclonefilter") and "tree:" in (entry.value or ""):
             raise RepositoryRefused(
                 f"opening {work_dir}: it was cloned without trees (--filter={entry.value})",
                 hint="git fetch --refetch --filter=blob:none",
@@ -88,7 +91,7 @@ def is_partial(handle: pygit2.Repository) -> bool:
     """Whether missing objects are to be had from a remote."""
     return any(
         entry.name == "extensions.partialclone"
-        or (entry.name.endswith(".promisor") and entry.value.lower() not in ("false", "0", "no"))
+        or (entry.name.endswith(".promisor") and (entry.value or "").lower() not in _FALSE)
         for entry in handle.config
     )
 

@@ -12,9 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import pygit2
+from pygit2.enums import SortMode
+
 from mak.errors import MakBug, StoreError
 from mak.model import Lock
-from mak.store import locks, message
+from mak.store import locks
 from mak.store.cache import SqliteCache
 from mak.store.entries import Entries
 from mak.store.guard import FileLock, GcGuard, Liveness
@@ -128,8 +131,19 @@ class Store:
         return self._entries.blob(blob)
 
     def trailers(self, tip: str, base: str) -> list[tuple[str, dict[str, str]]]:
-        """Return the commits of ``base..tip`` that have trailers, newest first, with these."""
-        return list(message.trailers(self.repository, tip, base))
+        """Return the commits of ``base..tip`` that have trailers, newest first, with these.
+
+        An empty `base`, or one that is not there any more, hides nothing.
+        """
+        if not tip:
+            return []
+        handle = self.repository.handle
+        with git_errors(f"reading the history of {tip[:10]}"):
+            walk = handle.walk(pygit2.Oid(hex=tip), SortMode.TOPOLOGICAL)
+            if base and base in handle:
+                walk.hide(pygit2.Oid(hex=base))
+            found = ((str(commit.id), dict(commit.message_trailers)) for commit in walk)
+            return [(commit, trailers) for commit, trailers in found if trailers]
 
     # ------------------------------------------------------------------------------------ paths
 

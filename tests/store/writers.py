@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pygit2
+from pygit2.enums import ConfigLevel
 
+from mak.errors import RepositoryRefused
 from mak.model import Lock, Mode, NodeId
 from mak.store import Store
 from mak.store.cache import SqliteCache
@@ -131,3 +133,26 @@ def take_and_stay(root: Path, run: str, node: str, ready: Path) -> None:
         assert store.acquire({"t1": (Lock(NodeId.parse(node), Mode.X),)}) == {}
         ready.write_text("x")
         time.sleep(600)
+
+
+def nobody(root: Path, said: Path) -> None:
+    """Become a user without rights, open a store, and write down what came of it."""
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    pygit2.settings.search_path[ConfigLevel.GLOBAL] = str(root.parent)
+    os.environ["HOME"] = str(root.parent)
+    lines = []
+    try:
+        Store.open(root).close()
+        lines.append("opened")
+    except RepositoryRefused as error:
+        lines.append(f"refused: {error} | {error.hint}")
+    try:
+        with Store.open(root, write=False) as store:
+            store.cache.put_many("cut", {"k": b"v"})
+            found = store.cache.get_many("cut", ["k"])
+            lines.append(f"read: {list(store.entries(store.tip()))} {found}")
+    except RepositoryRefused as error:
+        lines.append(f"refused: {error}")
+    said.write_text("\n".join(lines))
