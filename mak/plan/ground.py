@@ -1,0 +1,190 @@
+"""From what a plan says to what is there: every id exact, every task sound, no circle.
+
+An id that names nothing is corrected when exactly one thing can be meant, and the correction is
+reported; everything else that is wrong is a reason to refuse the plan, and all of them are given
+at once. Only files that the plan names are cut, unless one of its ids fits none of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mak.model import Aspect, NodeId, Plan, Task
+from mak.plan.dag import Ancestry, circle
+from mak.plan.document import bad_task_id
+from mak.plan.targets import Targets
+from mak.plan.untrusted import clean
+from mak.source import Sources
+
+#: Nodes that one task may write and create: a reply has a slot for each.
+MAX_SLOTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A plan that can be carried out, and what was corrected or is worth a look."""
+
+    plan: Plan
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ungrounded:
+    """Why a plan cannot be carried out: one line for each thing that is wrong."""
+
+    reasons: tuple[str, ...]
+
+
+def ground(
+    plan: Plan, sources: Sources, *, check_path: Callable[[str], str] = lambda path: path
+) -> Grounded | Ungrounded:
+    """Check a plan against a tree, and make its ids exact.
+
+    `check_path` returns a path as the tree has it, and raises `UsageError` for one that MAK must
+    not touch. A grounded plan is acyclic; whatever a task uses that another creates comes after it;
+    a file that is written as a whole is written by nobody else at the same time. Grounding it again
+    changes nothing.
+    """
+    reasons = list(_wrong_ids(plan.tasks))
+    if reasons:
+        # Names of tasks that mean nothing or two things: nothing else can be told.
+        return Ungrounded(tuple(reasons))
+    targets = Targets(sources, check_path)
+    targets.declare(plan.tasks)
+    remarks: list[str] = []
+    tasks = []
+    for task in plan.tasks:
+        goal = clean(task.goal, comments=False)
+        if goal.removed:
+            remarks.append(f"{task.id}: {goal.removed} taken out of its goal")
+        if not goal.text.strip():
+            reasons.append(f"{task.id}: its goal is empty")
+        task = _targeted(replace(task, goal=goal.text.strip()), targets)
+        reasons.extend(_wrong_writes(task))
+        tasks.append(task)
+    reasons = [*targets.reasons, *reasons]
+    remarks = [*targets.remarks, *remarks]
+    if round_ := circle({task.id: task.depends_on for task in tasks}):
+        reasons.append(f"tasks depend on each other in a circle: {' → '.join(round_)}")
+    if not reasons:
+        tasks = _ordered(tasks, targets, reasons, remarks)
+    if reasons:
+        return Ungrounded(tuple(dict.fromkeys(reasons)))
+    decisions = tuple(clean(text, comments=False).text for text in plan.decisions)
+    grounded = replace(plan, tasks=tuple(tasks), decisions=decisions)
+    return Grounded(grounded, tuple(dict.fromkeys(remarks)))
+
+
+# ------------------------------------------------------------------------------------ one task
+
+
+def _wrong_ids(tasks: Sequence[Task]) -> Iterator[str]:
+    if not tasks:
+        yield "the plan has no task"
+    counts = Counter(task.id for task in tasks)
+    for name, count in counts.items():
+        if reason := bad_task_id(name):
+            yield reason
+        if count > 1:
+            yield f"{count} tasks are called {name}"
+    for task in tasks:
+        for needed in task.depends_on:
+            if needed not in counts:
+                close = difflib.get_close_matches(needed, list(counts), n=1)
+                did = f"; did you mean {close[0]}?" if close else ""
+                yield f"{task.id}: depends on {needed!r}, which is no task of this plan{did}"
+
+
+def _targeted(task: Task, targets: Targets) -> Task:
+    """Return the task with exact ids; what it creates or writes anyway is left out elsewhere."""
+    creates = targets.created(task)
+    writes = targets.found(task, "writes", task.writes)
+    reads = targets.found(task, "reads", task.reads)
+    written = set(writes)
+    writes = tuple(
+        node
+        for node in dict.fromkeys(writes)
+        if node.node not in creates and not _is_implied(node, written)
+    )
+    mine = {*creates, *writes}
+    reads = tuple(
+        node
+        for node in dict.fromkeys(reads)
+        if node.node not in mine and node.node.api not in mine and mine.isdisjoint(node.containers)
+    )
+    return replace(
+        task,
+        writes=writes,
+        reads=reads,
+        creates=creates,
+        depends_on=tuple(dict.fromkeys(task.depends_on)),
+    )
+
+
+def _is_implied(node: NodeId, written: set[NodeId]) -> bool:
+    """Whether a wider write of the same task covers it: ``#api`` its node, ``#all`` its members."""
+    if node.aspect is Aspect.TEXT and not node.is_file and node.api in written:
+        return True
+    return any(c in written for c in node.containers if not c.is_file and c != node)
+
+
+def _wrong_writes(task: Task) -> Iterator[str]:
+    if not task.writes and not task.creates:
+        yield f"{task.id}: writes and creates nothing"
+    new_files = {node.path for node in task.creates if node.is_file}
+    slots = len({node.node for node in task.writes}) + sum(
+        node.is_file or node.path not in new_files for node in task.creates
+    )
+    if slots > MAX_SLOTS:
+        yield f"{task.id}: writes {slots} nodes, and one task takes {MAX_SLOTS}: split it"
+    whole = {node.path for node in task.writes if node.is_file}
+    for node in (*task.writes, *task.creates):
+        if not node.is_file and node.path in whole:
+            yield f"{task.id}: writes all of {node.path} and {node} too: name one of them"
+
+
+# ------------------------------------------------------------------------------------ all tasks
+
+
+def _ordered(
+    tasks: Sequence[Task], targets: Targets, reasons: list[str], remarks: list[str]
+) -> list[Task]:
+    """Put every task after those that create what it uses; nobody beside a whole-file writer."""
+    ancestry = Ancestry({task.id: task.depends_on for task in tasks})
+    ordered = []
+    for task in tasks:
+        added = []
+        for creator, node in targets.needed(task).items():
+            if not ancestry.is_before(creator, task.id):
+                added.append(creator)
+                remarks.append(f"{task.id}: made to depend on {creator}, which creates {node}")
+        ordered.append(replace(task, depends_on=(*task.depends_on, *added)))
+    order = {task.id: task.depends_on for task in ordered}
+    if round_ := circle(order):
+        reasons.append(f"tasks use what each other create, in a circle: {' → '.join(round_)}")
+        return ordered
+    reasons.extend(_wrong_owners(ordered, Ancestry(order)))
+    return ordered
+
+
+def _wrong_owners(tasks: Sequence[Task], ancestry: Ancestry) -> Iterator[str]:
+    writers: dict[str, dict[str, bool]] = {}
+    for task in tasks:
+        for node in (*task.writes, *task.creates):
+            at = writers.setdefault(node.path, {})
+            at[task.id] = at.get(task.id, False) or node.is_file
+    for path, owners in writers.items():
+        group = ancestry.group(owners) if any(owners.values()) and len(owners) > 1 else 0
+        for owner in (task for task, whole in owners.items() if whole and group):
+            other = ancestry.unordered(owner, group)
+            if other and owners[other]:
+                yield f"{owner} and {other} both write all of {path}: {_ADVICE}"
+                break
+            if other:
+                yield f"{owner} writes all of {path} and {other} a node of it: {_ADVICE}"
+
+
+_ADVICE = "let one depend on the other, or give both to one task"
