@@ -61,7 +61,11 @@ class LLMAgent:
             if completion.stop is not Stop.DONE:
                 return _ended(completion, usage)
             reply = replies.read(
-                completion.text, assignment.slots, usage=usage, model=completion.model
+                completion.text,
+                assignment.slots,
+                assignment.sources,
+                usage=usage,
+                model=completion.model,
             )
             if isinstance(reply, Reply):
                 self._client.shaped(completion.rung)

@@ -101,15 +101,15 @@ def _about(slot: Slot, assignment: Assignment) -> str:
         kind = "whole file" if slot.node.is_file else kind
         may = "its signature may change" if slot.api else ""
         return "".join(f", {part}" for part in (kind, may) if part)
+    inside = f"{slot.node.symbol}." if slot.node.symbol else ""
     symbols = [
         node.symbol
         for node in assignment.task.creates
-        if node.path == slot.node.path and not node.is_file
+        if node.path == slot.node.path and node.symbol and node.symbol.startswith(inside)
     ]
-    if slot.node.is_file:
-        holding = f" with {', '.join(symbols)}" if symbols else ""
-        return f", a new file{holding}: write it whole, status edited"
-    return ", does not exist yet: write it, status edited"
+    holding = f" with {', '.join(symbols)}" if symbols else ""
+    kind = "a new file" if slot.node.is_file else "does not exist yet"
+    return f", {kind}{holding}: write it whole, status edited"
 
 
 def _retry(assignment: Assignment, tag: _Tag) -> Iterator[str]:

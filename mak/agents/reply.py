@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from mak.agents.assignment import Slot
 from mak.agents.document import ReplyDocument, complete, reply_schema
+from mak.agents.needs import find
 from mak.model import (
     AddImport,
     Aspect,
@@ -26,6 +27,9 @@ from mak.model import (
     ReplyStatus,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from mak.source.tree import Sources
 
 __all__ = ["Malformed", "ReplyDocument", "parse", "read", "reply_schema", "to_reply"]
 
@@ -130,18 +134,24 @@ def _place(location: Sequence[str | int]) -> str:
 
 
 def read(
-    text: str, slots: Sequence[Slot], *, usage: Usage | None = None, model: str = ""
+    text: str,
+    slots: Sequence[Slot],
+    sources: Sources | None = None,
+    *,
+    usage: Usage | None = None,
+    model: str = "",
 ) -> Reply | Malformed:
     """Read the text of an answer to a task with these slots."""
     document = parse(text)
     if isinstance(document, Malformed):
         return document
-    return to_reply(document, slots, usage=usage, model=model, raw=text)
+    return to_reply(document, slots, sources, usage=usage, model=model, raw=text)
 
 
 def to_reply(
     document: ReplyDocument,
     slots: Sequence[Slot],
+    sources: Sources | None = None,
     *,
     usage: Usage | None = None,
     model: str = "",
@@ -150,10 +160,11 @@ def to_reply(
 ) -> Reply | Malformed:
     """Turn a document into edits of nodes.
 
-    Every slot has to be accounted for, once. With `free`, ids may stand for slots, also ids that
+    Every slot has to be accounted for, once; what it needs has to be in `sources`, if they are
+    given. With `free`, ids may stand for slots, also ids that
     were not granted, and slots may be left out.
     """
-    reading = _Reading({slot.name: slot for slot in slots}, free)
+    reading = _Reading({slot.name: slot for slot in slots}, sources, free)
     reading.results(document)
     reading.additions(document)
     reading.finish(document)
@@ -174,8 +185,9 @@ def to_reply(
 class _Reading:
     """One document on its way to a reply; collects every error, not only the first."""
 
-    def __init__(self, slots: dict[str, Slot], free: bool) -> None:
+    def __init__(self, slots: dict[str, Slot], sources: Sources | None, free: bool) -> None:
         self.slots = slots
+        self.sources = sources
         self.free = free
         self.edits: list[Edit] = []
         self.needs: list[Need] = []
@@ -303,12 +315,13 @@ class _Reading:
             self.errors.append(f"{place}: holds half of a surrogate pair at {error.start}")
 
     def finish(self, document: ReplyDocument) -> None:
-        for need in document.needs_locks:
-            if not need.symbol.strip():
-                self.errors.append("needs_locks: a symbol is empty; write path::name")
+        for i, need in enumerate(document.needs_locks):
+            named = NodeId.parse(need.symbol.strip()) if need.symbol.strip() else "it is empty"
+            found = find(need.symbol, self.sources) if self.sources else named
+            if isinstance(found, str):
+                self.errors.append(f"needs_locks[{i}].symbol: {found}")
             else:
-                node = NodeId.parse(need.symbol.strip())
-                self.needs.append(Need(node, need.mode == "write", need.why))
+                self.needs.append(Need(found, need.mode == "write", need.why))
         if self.free:
             return
         for slot in self.slots.values():

@@ -89,9 +89,11 @@ def _slots(task: Task, sources: Sources) -> Iterator[Slot]:
     for node in task.writes:
         text = node.node if node.aspect is Aspect.API else node
         wanted[text] = wanted.get(text, False) or node.aspect is Aspect.API
-    for node in task.creates:
-        # Symbols of a file that is not there yet come with the file.
-        wanted.setdefault(node if node.path in sources else node.file, True)
+    for created in task.creates:
+        # Symbols of a file that is not there yet come with the file, members with their class.
+        node = created.node if created.path in sources else created.file
+        if not any(_holds(other, node) for other in task.creates):
+            wanted.setdefault(node, True)
     whole = [node for node in wanted if node.is_file or node.aspect is Aspect.ALL]
     number = 0
     for node, api in wanted.items():
@@ -108,6 +110,11 @@ def _slots(task: Task, sources: Sources) -> Iterator[Slot]:
 
 def _exists(file: SourceFile, node: NodeId) -> bool:
     return node.is_file or file.get(node.node) is not None
+
+
+def _holds(outer: NodeId, inner: NodeId) -> bool:
+    """Whether `inner` is a member of the class `outer`."""
+    return outer.path == inner.path and inner.symbol.startswith(f"{outer.symbol}.")
 
 
 def _covers(outer: NodeId, inner: NodeId) -> bool:

@@ -1,9 +1,17 @@
-"""The Anthropic Messages API, through the vendor's SDK."""
+"""The Anthropic Messages API, through the vendor's SDK.
+
+Importing this takes a while, so it is done when an endpoint is opened and not before.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+
+import anthropic
+import httpx2
+from anthropic import AsyncAnthropic, transform_schema
+from anthropic.types import Message
 
 from mak.errors import AgentErrorKind as Kind
 from mak.providers.connect import client, http_client, shown
@@ -13,9 +21,6 @@ from mak.providers.prices import Counts, tokens, usage
 from mak.providers.request import Completion, Request, Rung, Stop, Tally
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-    from anthropic.types import Message
-
     from mak.providers.vendors import Endpoint
 
 _STOPS = {
@@ -40,8 +45,6 @@ class AnthropicProvider:
         self._policy = policy
 
     def _client(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic
-
         return client(
             self,
             AsyncAnthropic,
@@ -56,9 +59,6 @@ class AnthropicProvider:
 
     async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
         """Make one call; see `Provider`."""
-        import anthropic
-        import httpx2
-
         asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
         message: Message | None = None
         try:
@@ -81,8 +81,6 @@ class AnthropicProvider:
 
 
 def _arguments(model: str, request: Request, rung: Rung) -> dict[str, Any]:
-    from anthropic import transform_schema
-
     system: list[dict[str, Any]] = [{"type": "text", "text": request.system}]
     if request.shared:
         system.append({"type": "text", "text": request.shared})

@@ -79,6 +79,7 @@ class Asking:
             text = text.replace(secret, "[redacted]")
         if re.match(r"\s*(<!doctype|<html)", text, re.IGNORECASE):
             text = "an HTML page"
+        text = "".join(char if char.isprintable() else " " for char in text)
         text = " ".join(text.split())
         return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 

@@ -1,10 +1,19 @@
-"""Chat Completions, through OpenAI's SDK: OpenAI itself and every server that speaks the same."""
+"""Chat Completions, through OpenAI's SDK: OpenAI itself and every server that speaks the same.
+
+Importing this takes a while, so it is done when an endpoint is opened and not before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from openai import AsyncOpenAI
+from openai.types import CompletionUsage
+from openai.types.chat import ChatCompletionChunk
 
 from mak.errors import AgentErrorKind as Kind
 from mak.providers.connect import client, http_client, shown
@@ -15,10 +24,6 @@ from mak.providers.prices import Counts, tokens, usage
 from mak.providers.request import Completion, NoAnswer, Request, Rung, Stop, Tally
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-    from openai.types import CompletionUsage
-    from openai.types.chat import ChatCompletionChunk
-
     from mak.providers.vendors import Endpoint
 
 _STOPS = {
@@ -32,6 +37,8 @@ _STOPS = {
 
 #: Two names for one field: OpenAI's reasoning models refuse the old one, old servers the new one.
 _ROOM_FIELDS = ("max_completion_tokens", "max_tokens")
+#: How servers say that they do not know a field.
+_UNKNOWN = ("unsupported", "not supported", "unrecognized", "unknown", "extra", "unexpected")
 
 
 class OpenAIProvider:
@@ -50,12 +57,10 @@ class OpenAIProvider:
         self._endpoint = endpoint
         self._policy = policy
         official = (urlsplit(endpoint.url).hostname or "").endswith(".openai.com")
-        self._room_field = _ROOM_FIELDS[0 if official else 1]
-        self._reports_usage = True
+        self._room_fields = _ROOM_FIELDS if official else _ROOM_FIELDS[::-1]
+        self._refused: set[str] = set()
 
     def _client(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
-
         return client(
             self,
             AsyncOpenAI,
@@ -70,28 +75,30 @@ class OpenAIProvider:
     async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
         """Make one call, or a second one without the field that the server refused."""
         while True:
-            room_field, reports_usage = self._room_field, self._reports_usage
+            known = len(self._refused)
             try:
                 return await self._complete(model, request, rung, tally)
             except NoAnswer as error:
-                if error.kind is not Kind.BAD_REQUEST:
-                    raise
-                self._learn(str(error), room_field, reports_usage)
-                if (room_field, reports_usage) == (self._room_field, self._reports_usage):
+                self._learn(error)
+                if len(self._refused) == known:
                     raise
 
-    def _learn(self, said: str, room_field: str, reports_usage: bool) -> None:
-        """Do without what the server says it does not know."""
-        if reports_usage and "stream_options" in said:
-            self._reports_usage = False
-        unknown = any(word in said.lower() for word in ("unsupported", "not supported", "extra"))
-        if unknown and room_field in said and room_field == self._room_field:
-            self._room_field = _ROOM_FIELDS[1 - _ROOM_FIELDS.index(room_field)]
+    def _learn(self, error: NoAnswer) -> None:
+        """Note which field the server says it does not know, once each."""
+        said = str(error).lower()
+        if error.kind is not Kind.BAD_REQUEST:
+            return
+        if "stream_options" in said:
+            self._refused.add("stream_options")
+        elif self._room_field in said and any(word in said for word in _UNKNOWN):
+            self._refused.add(self._room_field)
+
+    @property
+    def _room_field(self) -> str:
+        """The field that says how long an answer may be."""
+        return next((name for name in self._room_fields if name not in self._refused), "")
 
     async def _complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
-        import httpx2
-        import openai
-
         asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
         answer = _Answer(model)
         try:
@@ -122,9 +129,10 @@ class OpenAIProvider:
                 {"role": "user", "content": request.prompt},
             ],
             "stream": True,
-            self._room_field: request.max_tokens,
         }
-        if self._reports_usage:
+        if self._room_field:
+            arguments[self._room_field] = request.max_tokens
+        if "stream_options" not in self._refused:
             arguments["stream_options"] = {"include_usage": True}
         if request.schema:
             match rung:

@@ -48,6 +48,8 @@ VENDORS = {
 OWN_KEY_NAME = "MAK_API_KEY"
 #: The SDK insists on some key.
 NO_KEY = "not-needed"
+#: Shorter values are no secrets, and words would go missing from messages.
+_SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Endpoint:
     def secrets(self) -> tuple[str, ...]:
         """Values that no message may hold."""
         password = unquote(urlsplit(self.url).password or "")
-        return tuple(value for value in (self.key, password) if value and value != NO_KEY)
+        found = (value for value in (self.key, password) if value != NO_KEY)
+        return tuple(value for value in found if len(value) >= _SHORTEST_SECRET)
 
 
 def endpoint(name: str, url: str) -> Endpoint:

@@ -56,6 +56,16 @@ def test_symbols_of_a_file_that_is_not_there_come_with_the_file():
     assert ids(found) == [("n1", "new.py", False)]
 
 
+def test_members_of_a_class_that_is_not_there_come_with_the_class():
+    found = slots(creates=("shop.py::New.m", "shop.py::New", "shop.py::Newer"))
+    assert ids(found) == [("n1", "shop.py::New", False), ("n2", "shop.py::Newer", False)]
+
+
+def test_what_is_there_already_is_no_longer_to_be_created():
+    found = slots(creates=("shop.py::last",))
+    assert ids(found) == [("n1", "shop.py::last", True)]
+
+
 def test_what_is_gone_is_said():
     for wanted in (task("shop.py::gone"), task("gone.py::f"), task(reads=("shop.py::gone",))):
         with pytest.raises(PlanError, match=r"preparing task t1: .*gone.* is not there any more"):

@@ -35,7 +35,7 @@ def test_slots_are_shown_with_what_may_be_done_to_them(assign):
             "shop.py::net#api",
             "shop.py::Cart#all",
             "b.py",
-            creates=("shop.py::fresh", "new.py::f", "new.py::g"),
+            creates=("shop.py::Fresh", "shop.py::Fresh.m", "new.py::f", "new.py::g"),
             files={"shop.py": "def net():\n    1\n\n\nclass Cart:\n    x = 1\n", "b.py": "y = 1\n"},
         )
     )
@@ -44,7 +44,7 @@ def test_slots_are_shown_with_what_may_be_done_to_them(assign):
         "n1 = shop.py::net, its signature may change",
         "n2 = shop.py::Cart#all, class with all its members",
         "n3 = b.py, whole file",
-        "n4 = shop.py::fresh, does not exist yet: write it, status edited",
+        "n4 = shop.py::Fresh, does not exist yet with Fresh.m: write it whole, status edited",
         "n5 = new.py, a new file with f, g: write it whole, status edited",
     ]
     assert "def net():\n    1\n</slot" in prompt

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mak.agents import reply_schema
 from mak.agents.document import SLOT_NAMES, ReplyDocument
+from mak.agents.needs import find
 from mak.agents.reply import Malformed, find_json, parse, read, scope, to_reply, validate
 from mak.model import (
     AddImport,
@@ -23,6 +24,7 @@ from mak.model import (
     Reply,
     ReplyStatus,
 )
+from tests.agents.conftest import SHOP, tree
 
 EMPTY: dict[str, Any] = {
     "results": [],
@@ -40,6 +42,9 @@ def result(node: str, status: str = "edited", source: str = "", reason: str = ""
 
 def answer(*results: dict[str, str], **parts: Any) -> str:
     return json.dumps({**EMPTY, "results": list(results), **parts})
+
+
+NET = result("n1", source="def net(x):\n    return 1\n")
 
 
 # ---------------------------------------------------------------------------------- the schema
@@ -197,6 +202,62 @@ def test_any_json_is_read_as_what_the_schema_says(data):
         jsonschema.validate(got.model_dump(), reply_schema())
 
 
+# ----------------------------------------------------------------------------------- the needs
+
+TREE = tree(
+    {
+        "shop.py": SHOP,
+        "src/pkg/__init__.py": "",
+        "src/pkg/mod.py": "def f(): 1\n",
+        "a/same.py": "x = 1\n",
+        "b/same.py": "x = 1\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("shop.py::net", "shop.py::net"),
+        (" `shop.py::Cart.total` ", "shop.py::Cart.total"),
+        ("shop.py::Cart#all", "shop.py::Cart#all"),
+        ("shop.py::net#api", "shop.py::net#api"),
+        ("shop.py", "shop.py"),
+        ("pkg.mod.f", "src/pkg/mod.py::f"),
+        ("pkg.mod", "src/pkg/mod.py"),
+        ("pkg", "src/pkg/__init__.py"),
+        ("shop.Cart.total", "shop.py::Cart.total"),
+        ("src/pkg/new.py", "src/pkg/new.py"),
+    ],
+)
+def test_a_need_is_found_by_id_or_as_python_names_it(text, node):
+    assert str(find(text, TREE)) == node
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("shop.py::nett", "shop.py has no nett; did you mean net?"),
+        ("shp.py::net", "there is no file shp.py; did you mean shop.py?"),
+        ("same.x", "there is no file same.x"),
+        ("pkg.mod.g", "there is no file pkg.mod.g"),
+        ("the function that adds", "there is no file"),
+    ],
+)
+def test_a_need_for_what_is_not_there_is_said(text, said):
+    found = find(text, TREE)
+    assert isinstance(found, str) and said in found
+
+
+def test_a_reply_that_needs_what_is_not_there_is_turned_down(assign):
+    a = assign("shop.py::net")
+    need = {"symbol": "shop.py::nett", "mode": "read", "why": ""}
+    got = read(answer(NET, needs_locks=[need]), a.slots, a.sources)
+    assert isinstance(got, Malformed)
+    assert "needs_locks[0].symbol: shop.py has no nett; did you mean net?" in str(got)
+
+
 # ----------------------------------------------------------------------------------- the reply
 
 
@@ -291,9 +352,6 @@ def test_an_empty_new_file_is_an_edit(assign):
     assert got.edits == (Replace(NodeId("pkg/__init__.py"), ""),)
 
 
-NET = result("n1", source="def net(x):\n    return 1\n")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -328,7 +386,7 @@ NET = result("n1", source="def net(x):\n    return 1\n")
         ),
         (
             answer(NET, needs_locks=[{"symbol": " ", "mode": "read", "why": ""}]),
-            "needs_locks: a symbol is empty",
+            "needs_locks[0].symbol: it is empty",
         ),
         (answer(result("n1", source="x = '\ud800'")), "holds half of a surrogate pair at 5"),
     ],

@@ -57,6 +57,13 @@ class Seen:
     body: dict[str, Any]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the tests."""
+
+
 class FakeServer:
     """Answers requests with turns, in order; when they run out, well."""
 
@@ -90,8 +97,7 @@ class FakeServer:
 
             do_GET = do_POST
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         # A path of its own: what one test taught the process about an endpoint ends with it.
         self.root = f"http://127.0.0.1:{self._server.server_port}/t{next(_prefixes)}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))

@@ -146,6 +146,16 @@ def test_an_optional_field_that_is_refused_is_left_out_from_then_on(make_wire, m
         assert ("max_tokens" in seen.body, "stream_options" in seen.body) == (room, usage)
 
 
+def test_a_server_that_knows_no_name_for_the_room_is_asked_without_it_and_not_forever(make_wire):
+    message = "Unsupported parameter: 'max_tokens' and 'max_completion_tokens'"
+    wire = make_wire("openai").answers(*[refusing(400, message)] * 2)
+    assert wire.ask(policy=NONE).stop is Stop.DONE
+    assert not {"max_tokens", "max_completion_tokens"} & set(wire.seen[2].body)
+    wire.answers(*[refusing(400, message)] * 9)
+    with pytest.raises(NoAnswer):
+        wire.ask(policy=NONE)
+
+
 def test_a_prompt_that_a_local_server_cut_is_no_answer(make_wire):
     wire = make_wire("local")
     # The fake counts 115; a server with a window of 4096 would count that.
