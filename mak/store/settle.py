@@ -77,27 +77,29 @@ def _side(worktree: Worktree, file: Touched, found: Found) -> Side:
         return Side.EDITED  # replaced in one step, so never torn
     if found.kind is Kind.ABSENT:
         return Side.TORN
-    if found.kind is Kind.FILE and _is_cut_short(worktree, file):
-        return Side.TORN
-    return Side.EDITED
+    return _by_bytes(worktree, file) if found.kind is Kind.FILE else Side.EDITED
 
 
-def _is_cut_short(worktree: Worktree, file: Touched) -> bool:
-    """Whether the file is the beginning of what git would write, cut where a write can be cut.
+def _by_bytes(worktree: Worktree, file: Touched) -> Side:
+    """Compare a file with what git would write: the whole of it, or a beginning.
 
-    A person who deletes the end of a file leaves a beginning of it, too, but hardly ever one
-    whose length is a multiple of a page; where filters are at work, pieces have any length.
+    The whole counts also where Git would store something else for it, because attributes and blob
+    do not fit. A beginning was cut short where a write can be cut. A person who deletes the end of
+    a file leaves a beginning of it, too, but hardly ever one whose length is a multiple of a page;
+    where filters are at work, pieces have any length.
     """
     data = worktree.read(file.path)
-    for entry in (file.new, file.base):
+    for entry, side in ((file.new, Side.AFTER), (file.base, Side.BEFORE)):
         if entry is None:
             continue
         whole = worktree.smudged({file.path: entry.oid})[file.path]
+        if data == whole:
+            return side
         if len(data) < len(whole) and whole.startswith(data):
             is_plain = worktree.blob(entry.oid) == whole
             if not is_plain or len(data) % _PIECE == 0:
-                return True
-    return False
+                return Side.TORN
+    return Side.EDITED
 
 
 def settle(worktree: Worktree, journal: Journal, standing: Standing, *, forward: bool) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import signal
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -27,16 +26,22 @@ def nodes_of(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def merge_lines(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge by lines, as git does."""
-    with tempfile.TemporaryDirectory() as folder:
-        names = []
-        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
-            (Path(folder) / name).write_bytes(data)
-            names.append(name)
-        done = subprocess.run(
-            ["git", "merge-file", "-p", "-q", *names], cwd=folder, capture_output=True
-        )
-    return done.stdout if done.returncode == 0 else None
+    """Merge by lines; None when changes meet."""
+    old = base.splitlines(keepends=True)
+    edits: list[tuple[int, int, list[bytes]]] = []
+    for side in (ours.splitlines(keepends=True), theirs.splitlines(keepends=True)):
+        matcher = difflib.SequenceMatcher(None, old, side, autojunk=False)
+        for tag, low, high, start, end in matcher.get_opcodes():
+            edit = (low, high, side[start:end])
+            if tag != "equal" and edit not in edits:
+                edits.append(edit)
+    result, at = b"", 0
+    for low, high, lines in sorted(edits):
+        if low < at:
+            return None
+        result += b"".join(old[at:low]) + b"".join(lines)
+        at = high
+    return result + b"".join(old[at:])
 
 
 def no_fault(phase: str) -> None:
