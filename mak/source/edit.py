@@ -1,13 +1,30 @@
-"""Edits of one file: all of them or none, and nothing but them."""
+"""Edits of one file: all of them or none, and nothing but them.
+
+Texts for nodes go in first, then imports, then new symbols; after each the file is cut again and
+compared with what it was put together from (`mak.source.splice`). Last, the whole must compile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Iterable, Sequence
 
-from mak.model import Edit, NodeId
-from mak.source.file import Applied, Newer, Rejected, SourceFile
+from mak.errors import MakBug
+from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
+from mak.source.file import Applied, Newer, Rejected, SourceFile, label
+from mak.source.grant import may_write, not_granted
+from mak.source.imports import Name, add_imports, read_imports
+from mak.source.insert import insert
+from mak.source.language import split
+from mak.source.python import why
+from mak.source.replace import rewrite, unfold, unknown
+from mak.source.splice import pieces_of, splice
+from mak.source.text import BOM, keep_newlines, python_codec, to_bytes, unix
 
 __all__ = ["Applied", "Rejected", "apply", "compiles"]
+
+_DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 
 
 def apply(
@@ -18,10 +35,291 @@ def apply(
     granted: frozenset[NodeId],
     newer: Newer | None = None,
 ) -> Applied | Rejected:
-    """Apply all edits of the file at `path` (None: it does not exist), or none of them."""
-    raise NotImplementedError
+    """Apply all edits of the file at `path` (None: it does not exist), or none of them.
+
+    New symbols, new files and imports need no grant. A text brings what the agent wrote and leaves
+    the rest of its lines as they are: newline style, coding, the comments above a node when it
+    brings none. A node that is in `granted` but does not exist is a new symbol.
+    """
+    before = file
+    whole = [e for e in edits if isinstance(e, Replace | Delete) and e.node.is_file]
+    if whole:
+        outcome = _write_whole(file, path, whole, edits, granted, newer)
+        if isinstance(outcome, Rejected):
+            return outcome
+        if outcome is None:
+            return _difference(before, None, ())
+        file = outcome
+    if file is None:
+        file = split(b"", path, newer=newer)
+    nodes: list[Replace | Delete] = []
+    inserts: list[Insert] = []
+    imports: list[str] = []
+    for edit in edits:
+        match edit:
+            case AddImport():
+                imports.append(edit.statement)
+            case Insert():
+                inserts.append(edit)
+            case Delete() if not edit.node.is_file:
+                nodes.append(edit)
+            case Replace() if not edit.node.is_file:
+                if file.get(edit.node.node) is None and edit.node in granted and not file.whole:
+                    inserts.append(Insert(_parent(edit.node), edit.source))
+                    continue
+                for part in _unfolded(file, edit, newer):
+                    if isinstance(part, Insert):
+                        inserts.append(part)
+                    else:
+                        nodes.append(part)
+    if twice := _twice(nodes):
+        return twice
+    result = _apply_parts(file, nodes, imports, inserts, granted, newer)
+    if isinstance(result, Rejected):
+        return result
+    if (reason := compiles(result)) is not None:
+        known = compiles(before) if before is not None else None
+        if known is None or _unplaced(known) != _unplaced(reason):
+            return Rejected(
+                "syntax", f"with the edits {path} does not compile: {reason}", _target(edits, path)
+            )
+    return _difference(before, result, [e.node for e in nodes])
+
+
+def _apply_parts(
+    file: SourceFile,
+    nodes: Sequence[Replace | Delete],
+    imports: list[str],
+    inserts: Sequence[Insert],
+    granted: frozenset[NodeId],
+    newer: Newer | None,
+) -> SourceFile | Rejected:
+    if nodes:
+        rewritten = rewrite(file, nodes, granted, newer)
+        if isinstance(rewritten, Rejected):
+            return rewritten
+        file, found = rewritten
+        imports = [*imports, *found]
+    if imports:
+        imported = _import(file, imports, newer)
+        if isinstance(imported, Rejected):
+            return imported
+        file = imported
+    for edit in inserts:
+        inserted = insert(file, edit, newer)
+        if isinstance(inserted, Rejected):
+            return inserted
+        file, late = inserted
+        if late:
+            imported = _import(file, late, newer)
+            if isinstance(imported, Rejected):
+                return imported
+            file = imported
+    return file
 
 
 def compiles(file: SourceFile) -> str | None:
-    """Return why the running Python does not compile the file; None when it does."""
-    raise NotImplementedError
+    """Return why the running Python does not compile the file; None when it does.
+
+    None too for what is not Python and for syntax that the running Python is too old for.
+    """
+    if file.language != "python" or file.newer:
+        return None
+    if file.why_whole:
+        return file.why_whole
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(file.data, file.path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return why(error)
+    return None
+
+
+def _unplaced(reason: str) -> str:
+    return re.sub(r" \(line \d+\)", "", reason)
+
+
+# ------------------------------------------------------------------------------- parts
+
+
+def _parent(node: NodeId) -> NodeId:
+    symbol = node.symbol.rpartition(".")[0]
+    return NodeId(node.path, symbol)
+
+
+def _unfolded(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace | Insert]:
+    return [edit] if edit.node.aspect is Aspect.ALL else unfold(file, edit, newer)
+
+
+def _target(edits: Iterable[Edit], path: str) -> NodeId:
+    """Return the node to name when edits together are at fault."""
+    for edit in edits:
+        if isinstance(edit, Replace | Delete):
+            return edit.node
+        if isinstance(edit, Insert):
+            return edit.parent
+    return NodeId(path)
+
+
+def _twice(edits: Sequence[Replace | Delete]) -> Rejected | None:
+    """Say when two edits are of one node, or of a class and of something in it."""
+    seen: set[NodeId] = set()
+    for edit in edits:
+        if edit.node.node in seen:
+            return Rejected("twice", f"`{label(edit.node)}` is edited twice", edit.node)
+        seen.add(edit.node.node)
+    for edit in edits:
+        if edit.node.aspect is not Aspect.ALL:
+            continue
+        for other in edits:
+            if other is not edit and edit.node in other.node.containers:
+                return Rejected(
+                    "twice",
+                    f"`{label(other.node)}` is edited by itself and in `{label(edit.node)}`",
+                    other.node,
+                )
+    return None
+
+
+def _import(
+    file: SourceFile, statements: Iterable[str], newer: Newer | None
+) -> SourceFile | Rejected:
+    names: list[Name] = []
+    for statement in statements:
+        found = read_imports(statement)
+        if isinstance(found, str):
+            return Rejected("import", found, file.id)
+        names.extend(found)
+    if file.whole:
+        return unknown(file, NodeId(file.path, "@header"))
+    header = file.nodes[0]
+    data = add_imports(file, names)
+    if isinstance(data, Rejected):
+        return data
+    if data == file.data[: header.end]:
+        return file
+    pieces = pieces_of(file)
+    pieces[0].data = data
+    pieces[0].allows = frozenset({"@header"})
+    pieces[0].culprit = header.id
+    if len(pieces) > 1 and header.lead == header.end:
+        following = file.nodes[1]
+        lead = file.data[following.start : following.start + following.lead]
+        wanted = 2 if following.kind in _DEFINITIONS else 1
+        blank = len(lead) - len(lead.lstrip()) and lead[: len(lead) - len(lead.lstrip())]
+        have = len(blank.splitlines()) if blank else 0
+        pieces[1].data = file.newline.encode() * max(wanted - have, 0) + pieces[1].data
+    return splice(file, pieces, newer)
+
+
+# ------------------------------------------------------------------------------- whole files
+
+
+def _write_whole(
+    file: SourceFile | None,
+    path: str,
+    whole: Sequence[Replace | Delete],
+    edits: Sequence[Edit],
+    granted: frozenset[NodeId],
+    newer: Newer | None,
+) -> SourceFile | Rejected | None:
+    """Return the file as one edit wants it; None: deleted."""
+    edit, id = whole[0], NodeId(path)
+    if len(whole) > 1 or any(isinstance(e, Replace | Delete) and e is not edit for e in edits):
+        return Rejected("twice", f"{path} is edited as a whole and in parts", id)
+    if file is not None and not may_write(id, granted):
+        return not_granted(id)
+    if isinstance(edit, Delete):
+        if file is None:
+            return Rejected("unknown-node", f"there is no {path} to delete", id)
+        if len(edits) > 1:
+            return Rejected("twice", f"{path} is deleted and edited", id)
+        return None
+    text = unix(edit.source).removeprefix("\ufeff")
+    if "\0" in text:
+        return Rejected("syntax", f"the text for {path} holds a NUL character", id)
+    if file is not None and not file.encoding:
+        return Rejected(
+            "encoding", f"{path} is not text that can be written: its coding is unknown", id
+        )
+    data = _encoded(file, path, text)
+    if isinstance(data, Rejected):
+        return data
+    result = split(data, path, newer=newer)
+    if result.why_whole:
+        return Rejected("syntax", f"the text for {path} {result.why_whole}", id)
+    return result
+
+
+def _encoded(file: SourceFile | None, path: str, text: str) -> bytes | Rejected:
+    """Encode the text of a whole file as the file was, or as its own cookie says."""
+    id = NodeId(path)
+    codec = file.encoding if file is not None else "utf-8"
+    try:
+        plain = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return Rejected("encoding", f"the text for {path} is not valid text: {error.reason}", id)
+    if split(plain[:200].split(b"\n")[0] + b"\n", path).language == "python":
+        try:
+            declared = python_codec(plain)
+        except SyntaxError as error:
+            return Rejected("encoding", f"the text for {path}: {why(error)}", id)
+        codec = codec if (codec, declared) == ("utf-8-sig", "utf-8") else declared
+    old = file.data if file is not None else b""
+    if text and not text.endswith("\n") and (not old or old.endswith((b"\n", b"\r"))):
+        text += "\n"
+    try:
+        data = to_bytes(text, codec, file.newline if file is not None else "\n")
+    except (UnicodeEncodeError, LookupError) as error:
+        return Rejected(
+            "encoding", f"the text for {path} does not fit the coding {codec}: {error}", id
+        )
+    mark = BOM if codec == "utf-8-sig" else b""
+    return mark + keep_newlines(data, old.removeprefix(BOM))
+
+
+# ------------------------------------------------------------------------------- difference
+
+
+def _difference(
+    before: SourceFile | None, after: SourceFile | None, edited: Iterable[NodeId]
+) -> Applied:
+    """Say what became of the nodes of a file."""
+    old = {node.id: node for node in before.nodes} if before is not None else {}
+    new = {node.id: node for node in after.nodes} if after is not None else {}
+    if before is None and after is not None:
+        return Applied(after, created=frozenset((*new, after.id)))
+    if before is not None and after is None:
+        gone = frozenset((*old, before.id))
+        return Applied(None, deleted=gone, api_changed=gone)
+    if before is None or after is None:
+        raise MakBug("comparing a file that exists neither before nor after an edit")
+    touched = {id.node for id in edited}
+    common = old.keys() & new.keys()
+    changed = {
+        id
+        for id in common
+        if old[id].digest != new[id].digest
+        and (id in touched or _core(before, old[id]) != _core(after, new[id]))
+    }
+    api = {id for id in common if _looks_different(old[id], new[id])}
+    deleted = old.keys() - new.keys()
+    return Applied(
+        after,
+        frozenset(changed),
+        frozenset(new.keys() - old.keys()),
+        frozenset(deleted),
+        frozenset(api | deleted),
+    )
+
+
+def _core(file: SourceFile, node: Node) -> bytes:
+    return file.data[node.start : node.end - node.tail].strip(b" \t\r\n\x0c")
+
+
+def _looks_different(old: Node, new: Node) -> bool:
+    """Whether callers see another thing: other signature, or a name that is gone."""
+    if old.kind in _DEFINITIONS:
+        return old.api != new.api
+    return not set(old.names) <= set(new.names)

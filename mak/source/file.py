@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
 from mak.source import text as _text
@@ -53,6 +53,11 @@ class SourceFile:
         if node is None:
             raise KeyError(str(id))
         return node
+
+    def code_line(self, node: Node) -> int:
+        """Return the 1-based line on which the node's code begins, below comments above it."""
+        lead = self.data[node.start : node.start + node.lead]
+        return node.line + len(lead.splitlines())
 
     def members(self, id: NodeId) -> tuple[Node, ...]:
         """Return the class `id` with everything in it, in order: shell first; () when unknown."""
@@ -127,3 +132,8 @@ def decode(file: SourceFile, id: NodeId) -> str:
     Raises KeyError.
     """
     return _text.to_str(file.text(id), file.encoding)
+
+
+def label(node: NodeId) -> str:
+    """Return how messages name a node: its symbol, or the path of a file."""
+    return str(replace(node, path="")).removeprefix("::") or node.path

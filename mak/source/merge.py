@@ -1,10 +1,174 @@
-"""Two edits of one file, made from the same base, in one file again."""
+"""Two versions of a file, made from the same base, in one file again, node by node.
+
+Per node the side that changed it wins; both sides may change a node only in the same way, and the
+header also when one of them only adds imports. Blank lines around a node are nobody's change. The order of nodes is
+merged three ways too. What comes out is cut again and compared with what went in.
+"""
 
 from __future__ import annotations
 
-from mak.source.file import Conflict, SourceFile
+from collections.abc import Mapping, Sequence
+
+from mak.model import NodeId, NodeKind
+from mak.source.edit import compiles
+from mak.source.file import Conflict, Newer, SourceFile
+from mak.source.imports import Name, add_imports, imported
+from mak.source.language import split
+
+_RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
 
-def merge(base: SourceFile, ours: SourceFile, theirs: SourceFile) -> SourceFile | Conflict:
-    """Merge node by node; a `Conflict` when both sides changed one node in different ways."""
-    raise NotImplementedError
+def merge(
+    base: SourceFile, ours: SourceFile, theirs: SourceFile, *, newer: Newer | None = None
+) -> SourceFile | Conflict:
+    """Merge two versions of `base`; a `Conflict` names the nodes that both sides changed."""
+    if ours.data == theirs.data or theirs.data == base.data:
+        return ours
+    if ours.data == base.data:
+        return theirs
+    if any(file.whole for file in (base, ours, theirs)):
+        return Conflict((base.id,), "both sides changed the file, which is one node")
+    if len({(file.encoding, file.newline) for file in (base, ours, theirs)}) > 1:
+        return Conflict((base.id,), "one side changed the file's coding or line ends")
+    return _Merge(base, ours, theirs, newer).result()
+
+
+class _Merge:
+    def __init__(
+        self, base: SourceFile, ours: SourceFile, theirs: SourceFile, newer: Newer | None
+    ) -> None:
+        self.base, self.ours, self.theirs = base, ours, theirs
+        self.newer = newer
+        self.sides = [{node.id: node for node in file.nodes} for file in (base, ours, theirs)]
+        self.conflicts: list[NodeId] = []
+
+    def result(self) -> SourceFile | Conflict:
+        texts = self._texts()
+        self._find_moved_runs(texts)
+        if self.conflicts:
+            names = ", ".join(id.symbol for id in self.conflicts)
+            return Conflict(tuple(self.conflicts), f"both sides changed {names}")
+        order = self._order(texts)
+        if isinstance(order, Conflict):
+            return order
+        parts = [texts[id] for id in order]
+        newline = self.base.newline.encode()
+        for index, part in enumerate(parts[:-1]):
+            if part and not part.endswith((b"\n", b"\r")):
+                parts[index] = part + newline
+        merged = split(b"".join(parts), self.base.path, newer=self.newer)
+        return self._flaw(merged, order, parts) or merged
+
+    # ------------------------------------------------------------------------ texts
+
+    def _texts(self) -> dict[NodeId, bytes]:
+        """Return the text of every node of the result; note conflicts."""
+        texts: dict[NodeId, bytes] = {}
+        for id in dict.fromkeys(id for side in self.sides for id in side):
+            chosen = self._choose(id)
+            if chosen is not None:
+                texts[id] = chosen
+        return texts
+
+    def _choose(self, id: NodeId) -> bytes | None:
+        base, ours, theirs = (
+            file.data[node.start : node.end] if (node := side.get(id)) else None
+            for file, side in zip((self.base, self.ours, self.theirs), self.sides, strict=True)
+        )
+        if ours == theirs or theirs == base:
+            return ours
+        if ours == base:
+            return theirs
+        if _trim(ours) == _trim(base) or _trim(ours) == _trim(theirs):
+            return theirs if _trim(ours) == _trim(base) else ours
+        if _trim(theirs) == _trim(base):
+            return ours
+        if id.symbol == "@header":
+            header = self._header()
+            if header is not None:
+                return header
+        self.conflicts.append(id)
+        return ours
+
+    def _header(self) -> bytes | None:
+        """Return the header with the imports of both sides, when one side only added imports."""
+        for kept, adding in ((self.ours, self.theirs), (self.theirs, self.ours)):
+            names = self._only_adds(adding)
+            if names is not None:
+                data = add_imports(kept, names)
+                return data if isinstance(data, bytes) else None
+        return None
+
+    def _only_adds(self, file: SourceFile) -> list[Name] | None:
+        """Return the imports that a side added, if it did nothing else to the header."""
+        before, after = (imported(f.data[: f.nodes[0].end]) for f in (self.base, file))
+        if before is None or after is None or before.rest != after.rest:
+            return None
+        if not set(before.names) <= set(after.names):
+            return None
+        return [name for name in after.names if name not in before.names]
+
+    def _find_moved_runs(self, texts: Mapping[NodeId, bytes]) -> None:
+        """Refuse a run of statements that both sides gave another name: it would be there twice.
+
+        A run is named after the definition before it, so that an insertion can rename it.
+        """
+        base, ours, theirs = self.sides
+        for id, node in base.items():
+            if node.kind not in _RUNS or id in ours or id in theirs:
+                continue
+            text = _trim(self.base.data[node.start : node.end])
+            copies = [
+                other
+                for other in texts
+                if other not in base
+                and _trim(texts[other]) == text
+                and (other in ours) != (other in theirs)
+            ]
+            if len(copies) > 1:
+                self.conflicts.append(id)
+
+    # ------------------------------------------------------------------------ order
+
+    def _order(self, texts: Mapping[NodeId, bytes]) -> list[NodeId] | Conflict:
+        base, ours, theirs = ([id for id in side if id in texts] for side in self.sides)
+        common = set(base) & set(ours) & set(theirs)
+        ranks = [[id for id in side if id in common] for side in (base, ours, theirs)]
+        if ranks[1] != ranks[0] and ranks[2] != ranks[0] and ranks[1] != ranks[2]:
+            moved = tuple(a for a, b in zip(ranks[1], ranks[2], strict=True) if a != b)
+            return Conflict(moved, "both sides moved nodes")
+        ours_leads = ranks[1] != ranks[0] or ranks[2] == ranks[0]
+        lead, other = (ours, theirs) if ours_leads else (theirs, ours)
+        order = list(lead)
+        known = set(lead)
+        for index, id in enumerate(other):
+            if id in known:
+                continue
+            at = next((order.index(o) + 1 for o in reversed(other[:index]) if o in known), 0)
+            while ours_leads and at < len(order) and self._is_added(order[at], other):
+                at += 1
+            order.insert(at, id)
+            known.add(id)
+        return order
+
+    def _is_added(self, id: NodeId, other: Sequence[NodeId]) -> bool:
+        return id not in self.sides[0] and id not in other
+
+    # ------------------------------------------------------------------------ checks
+
+    def _flaw(
+        self, merged: SourceFile, order: Sequence[NodeId], parts: Sequence[bytes]
+    ) -> Conflict | None:
+        ids = tuple(node.id for node in merged.nodes)
+        texts = [merged.data[node.start : node.end] for node in merged.nodes]
+        if ids != tuple(order) or texts != list(parts):
+            wrong = tuple(id for id in order if id not in ids) or (self.base.id,)
+            return Conflict(wrong, "the edits of both sides do not fit together")
+        reason = compiles(merged)
+        if reason is not None and compiles(self.ours) is None and compiles(self.theirs) is None:
+            return Conflict((self.base.id,), f"with the edits of both sides: {reason}")
+        return None
+
+
+def _trim(text: bytes | None) -> bytes | None:
+    return None if text is None else text.strip(b" \t\r\n\x0c")

@@ -40,7 +40,7 @@ class _Tiler:
 
     def module(self, body: list[Statement]) -> None:
         total = len(self.lines)
-        count = _header_length(body)
+        count = header_length(body)
         names = tuple(dict.fromkeys(name for s in body[:count] for name in s.names))
         if not body:
             end = code_end = total
@@ -206,7 +206,7 @@ class _Tiler:
         return symbol
 
 
-def _header_length(body: Sequence[Statement]) -> int:
+def header_length(body: Sequence[Statement]) -> int:
     """Return how many statements are header: up to the last import before a definition."""
     count = 0
     for index, statement in enumerate(body):
