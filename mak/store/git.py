@@ -120,10 +120,10 @@ class Git:
         hooks: bool = False,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run ``git ARGS…`` as `run` does and return its exit code and all its output."""
-        if args[0] in _WRITING or "-w" in args:
-            self.before_write(f"git {args[0]}")
         options = self._options if hooks else [*self._options, "-c", "core.hooksPath=/dev/null"]
         try:
+            if args[0] in _WRITING or "-w" in args:
+                self.before_write(f"git {args[0]}")
             return subprocess.run(
                 ["git", *options, *args],
                 cwd=self._cwd,
@@ -139,6 +139,8 @@ class Git:
             raise StoreError(
                 f"git {args[0]}: there is no git on the PATH", hint="install Git 2.30 or newer"
             ) from error
+        except OSError as error:
+            raise StoreError(f"git {args[0]}: {error}") from error
 
     def run_over(self, *args: str, paths: list[str]) -> bytes:
         """Run ``git ARGS… -- PATHS…`` in as many commands as the paths need; join the output."""

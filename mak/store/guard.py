@@ -132,11 +132,9 @@ class Liveness:
     def __init__(self, common_dir: Path) -> None:
         self._folder = common_dir / "mak" / "holders"
 
-    def begin(self, holder: str, about: dict[str, object]) -> FileLock:
-        """Become alive as `holder`, until the lock that is returned is closed.
-
-        `about` is for people who look into the file.
-        """
+    def begin(self, holder: str, run: str) -> FileLock:
+        """Become alive as `holder`, until the lock that is returned is closed."""
+        about = {"run": run, "pid": os.getpid(), "host": socket.gethostname()}
         path = self._folder / holder
         while True:
             lock = FileLock(path)
@@ -180,12 +178,18 @@ class Liveness:
 
     def pids(self) -> set[int]:
         """Return the pids of the live holders of this repository."""
-        found = set()
+        return {pid for pid, _, is_alive in self._processes() if is_alive}
+
+    def is_dead(self, pid: int, host: str) -> bool:
+        """Whether this was a holder that died: its pid may be somebody else's by now."""
+        known = {alive for p, h, alive in self._processes() if (p, h) == (pid, host)}
+        return known == {False}
+
+    def _processes(self) -> Iterator[tuple[int, str, bool]]:
         for path in self._folder.glob("*"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                if self.is_alive(path.name):
-                    found.add(int(json.loads(path.read_text())["pid"]))
-        return found
+                about = json.loads(path.read_text())
+                yield int(about["pid"]), str(about["host"]), self.is_alive(path.name)
 
 
 class GcGuard:
@@ -254,6 +258,8 @@ class GcGuard:
         try:
             pid, host = self._path.read_text().split(" ", 1)
             if time.time() - self._path.stat().st_mtime > _GC_STALE:
+                return None
+            if self._liveness.is_dead(int(pid), host):
                 return None
             if host != socket.gethostname():
                 return -1

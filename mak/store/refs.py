@@ -65,9 +65,12 @@ def locked(
         _lock(transaction, repository, name, timeout, stale_after)
 
         def move(commit: str, message: str) -> None:
-            repository.before_write(f"ref {name}")
-            transaction.set_target(name, commit, message=message or None)
-            transaction.commit()
+            try:
+                repository.before_write(f"ref {name}")
+                transaction.set_target(name, commit, message=message or None)
+                transaction.commit()
+            except (pygit2.GitError, OSError) as error:
+                raise StoreError(f"moving {name}: {error}") from error
 
         yield LockedRef(name, read(handle, name), move)
     finally:

@@ -132,8 +132,12 @@ class Repository:
 
     def write(self, what: str, write: Callable[[], T]) -> T:
         """Write something through libgit2, with the retry that git itself has."""
-        self.before_write(what)
-        return objects.put(write)
+
+        def once() -> T:
+            self.before_write(what)
+            return write()
+
+        return objects.put(once)
 
     def put(self, data: bytes) -> str:
         """Write a blob."""

@@ -190,9 +190,7 @@ class Store:
             raise MakBug(f"entering {self.branch} for {run}: already entered")
         holder = f"h-{secrets.token_hex(4)}"
         about = Holder(run, os.getpid(), socket.gethostname(), round(time.time(), 3))
-        alive = self.liveness.begin(
-            holder, {"run": run, "pid": about.pid, "host": about.host, "branch": self.branch}
-        )
+        alive = self.liveness.begin(holder, run)
         self.holder, self._about = holder, about
         try:
             self._gc.enter()

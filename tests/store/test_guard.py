@@ -78,7 +78,7 @@ def test_a_forked_child_does_not_keep_a_dead_holder_alive(tmp_path: Path) -> Non
 
 def test_a_subprocess_does_not_keep_a_dead_holder_alive(tmp_path: Path) -> None:
     liveness = Liveness(tmp_path)
-    alive = liveness.begin("h-1", {"pid": 1})
+    alive = liveness.begin("h-1", "r1")
     with subprocess.Popen(["sleep", "60"], close_fds=False) as child:
         alive.close()
         assert not liveness.is_alive("h-1")
@@ -87,8 +87,8 @@ def test_a_subprocess_does_not_keep_a_dead_holder_alive(tmp_path: Path) -> None:
 
 def test_sweeping_removes_only_the_files_of_the_dead(tmp_path: Path) -> None:
     liveness = Liveness(tmp_path)
-    alive = liveness.begin("h-alive", {"pid": 1})
-    liveness.begin("h-dead", {"pid": 1}).close()
+    alive = liveness.begin("h-alive", "r1")
+    liveness.begin("h-dead", "r1").close()
     liveness.sweep()
     assert [path.name for path in (tmp_path / "mak/holders").iterdir()] == ["h-alive"]
     liveness.end("h-alive", alive)
@@ -161,6 +161,22 @@ def test_a_gc_pid_of_yesterday_counts_for_nothing(make_repo: MakeRepo) -> None:
     ours = guard(root)
     ours.enter()
     assert old.read_text().startswith(f"{os.getpid()} ")
+    ours.leave()
+
+
+def test_the_guard_of_a_killed_run_does_not_outlive_it(make_repo: MakeRepo, tmp_path: Path) -> None:
+    """Its pid, or its host name, may be another's by then: a container that was thrown away."""
+    root = make_repo({"a.py": ""})
+    killed = started(hold, root / ".git", "h-1", tmp_path / "ready")
+    wait_for(tmp_path / "ready")
+    killed.kill()
+    killed.join()
+    about = root / ".git/mak/holders/h-1"
+    about.write_text(about.read_text().replace(socket.gethostname(), "container"))
+    (root / ".git/gc.pid").write_text(f"{killed.pid} container")
+    ours = guard(root)
+    ours.enter(timeout=0.05)
+    assert (root / ".git/gc.pid").read_text().startswith(f"{os.getpid()} ")
     ours.leave()
 
 

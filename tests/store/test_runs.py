@@ -58,7 +58,7 @@ hard = st.sampled_from([".", "..", ".git", "git~1", "a.lock", "é", "a b", "x" *
 paths = st.lists(names | hard, min_size=1, max_size=3).map("/".join)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.dictionaries(paths, st.binary(max_size=20), min_size=1), min_size=1, max_size=4))
 def test_a_record_is_a_dictionary_of_documents(
     tmp_path_factory: pytest.TempPathFactory, batches: list[dict[str, bytes]]

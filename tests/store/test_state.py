@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pygit2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mak.errors import RepositoryRefused, StoreError
@@ -174,6 +174,7 @@ states = st.builds(
 )
 
 
+@settings(max_examples=50)
 @given(new=states, subject=words)
 def test_a_state_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, new: State, subject: str

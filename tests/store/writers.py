@@ -101,7 +101,7 @@ def fill_cache(path: Path, number: int) -> None:
 
 def hold(common_dir: Path, holder: str, ready: Path) -> None:
     """Be alive as a holder, for ever."""
-    alive = Liveness(common_dir).begin(holder, {"pid": os.getpid()})
+    alive = Liveness(common_dir).begin(holder, "r1")
     assert alive.is_current()
     ready.write_text("x")
     time.sleep(600)
@@ -109,7 +109,7 @@ def hold(common_dir: Path, holder: str, ready: Path) -> None:
 
 def hold_through_a_fork(common_dir: Path, holder: str, ready: Path, child: Path) -> None:
     """Be alive as a holder and leave a forked child behind."""
-    alive = Liveness(common_dir).begin(holder, {"pid": os.getpid()})
+    alive = Liveness(common_dir).begin(holder, "r1")
     if os.fork() == 0:
         child.write_text(str(os.getpid()))
         time.sleep(600)
@@ -156,3 +156,12 @@ def nobody(root: Path, said: Path) -> None:
     except RepositoryRefused as error:
         lines.append(f"refused: {error}")
     said.write_text("\n".join(lines))
+
+
+def write_blobs(root: Path, times: int, said: Path) -> None:
+    """Write blobs that nobody refers to, and see that each is there right after."""
+    repository = Repository.open(root)
+    for number in range(times):
+        oid = repository.put(os.urandom(20) + b"%d" % number)
+        assert repository.is_stored(oid)
+    said.write_text("x")
