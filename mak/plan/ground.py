@@ -62,6 +62,8 @@ def ground(
             remarks.append(f"{task.id}: {goal.removed} taken out of its goal")
         if not goal.text.strip():
             reasons.append(f"{task.id}: its goal is empty")
+        if not task.writes and not task.creates:
+            reasons.append(f"{task.id}: writes and creates nothing")
         task = _targeted(replace(task, goal=goal.text.strip()), targets)
         reasons.extend(_wrong_writes(task))
         tasks.append(task)
@@ -88,7 +90,7 @@ def _wrong_ids(tasks: Sequence[Task]) -> Iterator[str]:
     for name, count in counts.items():
         if reason := bad_task_id(name):
             yield reason
-        if count > 1:
+        elif count > 1:
             yield f"{count} tasks are called {name}"
     for task in tasks:
         for needed in task.depends_on:
@@ -132,8 +134,6 @@ def _is_implied(node: NodeId, written: set[NodeId]) -> bool:
 
 
 def _wrong_writes(task: Task) -> Iterator[str]:
-    if not task.writes and not task.creates:
-        yield f"{task.id}: writes and creates nothing"
     new_files = {node.path for node in task.creates if node.is_file}
     slots = len({node.node for node in task.writes}) + sum(
         node.is_file or node.path not in new_files for node in task.creates
@@ -153,20 +153,26 @@ def _ordered(
     tasks: Sequence[Task], targets: Targets, reasons: list[str], remarks: list[str]
 ) -> list[Task]:
     """Put every task after those that create what it uses; nobody beside a whole-file writer."""
-    ancestry = Ancestry({task.id: task.depends_on for task in tasks})
-    ordered = []
-    for task in tasks:
-        added = []
-        for creator, node in targets.needed(task).items():
-            if not ancestry.is_before(creator, task.id):
-                added.append(creator)
-                remarks.append(f"{task.id}: made to depend on {creator}, which creates {node}")
-        ordered.append(replace(task, depends_on=(*task.depends_on, *added)))
-    order = {task.id: task.depends_on for task in ordered}
+    asked = {task.id: task.depends_on for task in tasks}
+    needed = {task.id: targets.needed(task) for task in tasks}
+    order = {id: tuple(dict.fromkeys((*asked[id], *needed[id]))) for id in asked}
     if round_ := circle(order):
         reasons.append(f"tasks use what each other create, in a circle: {' → '.join(round_)}")
-        return ordered
-    reasons.extend(_wrong_owners(ordered, Ancestry(order)))
+        return list(tasks)
+    ancestry = Ancestry(order)
+    reasons.extend(_wrong_owners(tasks, ancestry))
+    ordered = []
+    for task in tasks:
+        added = [
+            creator
+            for creator in needed[task.id]
+            if creator not in task.depends_on
+            and not any(ancestry.is_before(creator, other) for other in order[task.id])
+        ]
+        for creator in added:
+            made = needed[task.id][creator]
+            remarks.append(f"{task.id}: made to depend on {creator}, which creates {made}")
+        ordered.append(replace(task, depends_on=(*task.depends_on, *added)))
     return ordered
 
 

@@ -54,19 +54,20 @@ def undecorated(id: NodeId) -> NodeId:
 
 def respelt(id: NodeId) -> Iterator[NodeId]:
     """Yield other ids that the text of this one may stand for."""
-    plain = str(id)
     path, sep, rest = id.path.partition("::")
     if sep and id.symbol:
         # path::Class::method
-        yield NodeId(path, f"{rest}.{id.symbol}".replace("::", "."), id.aspect)
-    if id.symbol:
-        symbol = _CALL.sub("", _DEFINES.sub("", id.symbol))
-        yield NodeId(id.path, _ALIASES.get(symbol, symbol), id.aspect)
-    match = _COLON.fullmatch(plain)
-    if match and not id.symbol:
-        named = NodeId.parse(f"{match['path']}::{match['symbol']}")
-        yield named
-        yield replace(named, symbol=_CALL.sub("", _DEFINES.sub("", named.symbol)))
+        yield _bare(NodeId(path, f"{rest}.{id.symbol}".replace("::", "."), id.aspect))
+    elif id.symbol:
+        yield _bare(id)
+    elif match := _COLON.fullmatch(str(id)):
+        yield _bare(NodeId.parse(f"{match['path']}::{match['symbol']}"))
+
+
+def _bare(id: NodeId) -> NodeId:
+    """Return the id without ``def`` before its symbol and parentheses after it."""
+    symbol = _CALL.sub("", _DEFINES.sub("", id.symbol))
+    return replace(id, symbol=_ALIASES.get(symbol, symbol))
 
 
 class Nearby:

@@ -10,7 +10,7 @@ from mak.model import Plan, ReplyStatus, Usage
 from mak.plan.ground import Ungrounded, ground
 from mak.plan.prompt import BUDGET, PlanPrompt, build_prompt
 from mak.plan.reply import Answer, PlanReply, read_reply
-from mak.plan.untrusted import clean
+from mak.plan.untrusted import clean, one_line
 from mak.source import Sources
 
 #: How often a planner is asked for one plan.
@@ -93,8 +93,7 @@ def _nothing_to_do(reply: PlanReply) -> str:
 
 
 def _visible(texts: list[str]) -> list[str]:
-    cleaned = (" ".join(clean(text, comments=False).text.split()) for text in texts)
-    return [text for text in cleaned if text]
+    return [line for line in map(one_line, texts) if line]
 
 
 def _listed(reasons: tuple[str, ...]) -> str:

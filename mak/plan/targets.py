@@ -9,6 +9,7 @@ from dataclasses import replace
 from mak.errors import UsageError
 from mak.model import Aspect, NodeId, NodeKind, Task
 from mak.plan.near import Nearby, respelt, undecorated
+from mak.plan.untrusted import one_line
 from mak.source import SourceFile, Sources
 
 _SYMBOL = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\[\w+\])?(#\d+)?")
@@ -45,7 +46,7 @@ class Targets:
                 made.append(id)
                 owner = self._creator.setdefault(id, task.id)
                 if owner != task.id:
-                    self.reasons.append(f"{owner} and {task.id} both create {id}")
+                    self._refuse(f"{owner} and {task.id} both create {id}")
         for task_id, made in self._created.items():
             self._adopt(task_id, made)
 
@@ -57,27 +58,30 @@ class Targets:
             if id.path.endswith(_CODE):
                 made.insert(made.index(id), id.file)
                 self._creator[id.file] = task_id
-                self.remarks.append(f"{task_id}: creates the file {id.path} too")
+                self._remark(f"{task_id}: creates the file {id.path} too")
             else:
-                self.reasons.append(f"{task_id}: creates {id}, but there is no {id.path}")
+                self._refuse(f"{task_id}: creates {id}, but there is no {id.path}")
 
     def created(self, task: Task) -> tuple[NodeId, ...]:
         """Return what `task` creates, after checking that it can be."""
         for id in self._created[task.id]:
             reason = self._taken(id) if id.is_file else self._misplaced(task.id, id)
             if reason:
-                self.reasons.append(f"{task.id}: creates {id}, but {reason}")
+                self._refuse(f"{task.id}: creates {id}, but {reason}")
         return tuple(self._created[task.id])
 
     def _new(self, task: str, asked: NodeId) -> NodeId | None:
         id = undecorated(asked)
-        *_, id = (id, *(other for other in respelt(id) if other.symbol))
+        id = next(respelt(id), id)
         path = self._path(task, "creates", id)
         if path is None:
             return None
         id = NodeId(path, id.symbol)
+        if one_line(path) != path:
+            self._refuse(f"{task}: creates {asked}, but {path!r} is no name for a file")
+            return None
         if id.symbol and not _SYMBOL.fullmatch(id.symbol):
-            self.reasons.append(f"{task}: creates {asked}, but {id.symbol!r} is no name")
+            self._refuse(f"{task}: creates {asked}, but {id.symbol!r} is no name")
             return None
         return id
 
@@ -136,7 +140,7 @@ class Targets:
                 return self._fit(task, verb, id, file)
             if file.whole:
                 why = f"{id.path} is one node ({_why(file)})"
-                self.reasons.append(f"{task}: {verb} {id}, but {why}; take {id.path} instead")
+                self._refuse(f"{task}: {verb} {id}, but {why}; take {id.path} instead")
                 return None
         if self._will_exist(task, id):
             return id
@@ -155,21 +159,21 @@ class Targets:
         if len(meant) == 1:
             found = self._find_exact(task, verb, meant[0])
             if found is not None:
-                self.remarks.append(f"{task}: {verb} {id}, taken as {found}")
+                self._remark(f"{task}: {verb} {id}, taken as {found}")
             return found
         for other in respelt(id):
             if self._will_exist(task, other):
-                self.remarks.append(f"{task}: {verb} {id}, taken as {other}")
+                self._remark(f"{task}: {verb} {id}, taken as {other}")
                 return other
         if meant:
             listed = ", ".join(map(str, meant[:3])) + (", …" if len(meant) > 3 else "")
-            self.reasons.append(f"{task}: {verb} {id}, which may be any of: {listed}; name one")
+            self._refuse(f"{task}: {verb} {id}, which may be any of: {listed}; name one")
             return None
         what = "node" if id.path in self._sources else "file"
         like = ", ".join(map(str, self._nearby.like(id)))
         hint = f"; there is {like}" if like else ""
         new = "; what is new belongs in creates" if verb == "writes" else ""
-        self.reasons.append(f"{task}: {verb} {id}, but there is no such {what}{hint}{new}")
+        self._refuse(f"{task}: {verb} {id}, but there is no such {what}{hint}{new}")
         return None
 
     def _find_exact(self, task: str, verb: str, id: NodeId) -> NodeId | None:
@@ -182,17 +186,23 @@ class Targets:
         """Return the id with an aspect that its node has; None when it is nothing to edit."""
         if id.is_file:
             if not file.encoding:
-                self.reasons.append(f"{task}: {verb} {id}, which is not text")
+                self._refuse(f"{task}: {verb} {id}, which is not text")
                 return None
             if file.why_whole and verb == "writes":
-                self.remarks.append(f"{task}: {verb} {id} as a whole: {file.why_whole}")
+                self._remark(f"{task}: {verb} {id} as a whole: {file.why_whole}")
             return id.node
         if id.aspect is Aspect.ALL and file.node(id.node).kind is not NodeKind.CLASS:
-            self.remarks.append(f"{task}: {verb} {id}, taken as {id.node}: it is no class")
+            self._remark(f"{task}: {verb} {id}, taken as {id.node}: it is no class")
             return id.node
         return id
 
     # ------------------------------------------------------------------------ both
+
+    def _refuse(self, reason: str) -> None:
+        self.reasons.append(one_line(reason))
+
+    def _remark(self, remark: str) -> None:
+        self.remarks.append(one_line(remark))
 
     def _need(self, task: str, id: NodeId) -> None:
         creator = self._creator.get(id, task)
@@ -207,7 +217,7 @@ class Targets:
                 self._paths[id.path] = error
         found = self._paths[id.path]
         if isinstance(found, UsageError):
-            self.reasons.append(f"{task}: {verb} {id}: {found}")
+            self._refuse(f"{task}: {verb} {id}: {found}")
             return None
         return found
 

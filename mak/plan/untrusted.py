@@ -74,6 +74,11 @@ def clean(text: str, *, comments: bool = True) -> Cleaned:
     return Cleaned(text, ", ".join(parts))
 
 
+def one_line(text: str) -> str:
+    """Return the text for a message: on one line, without what a reader cannot see."""
+    return " ".join(clean(text, comments=False).text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Fence:
     """Tags around text that is data; their mark depends on all of that text.
