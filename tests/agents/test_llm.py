@@ -234,7 +234,7 @@ def test_a_third_party_mock_is_answered_within_the_rules(llmock, net, name, faul
         llmock.rate_limit(times=2, retry_after=0.1)
     elif fault != "none":
         getattr(llmock, fault)()
-    [agent] = open_agents([f"{name}:model-{fault}"], policy=replace(QUICK, backoff=0.08))
+    [agent] = open_agents([f"{name}:model-{fault}"], policy=replace(QUICK, backoff=0.15, backoff_max=0.4))
 
     async def main() -> Reply:
         try:

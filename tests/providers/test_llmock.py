@@ -12,8 +12,8 @@ from mak.providers.connect import close
 from mak.providers.request import Completion, NoAnswer, Request, Stop
 from tests.providers.conftest import QUICK
 
-#: The mock takes pauses below a twentieth of a second for none.
-PATIENT = replace(QUICK, backoff=0.08, backoff_max=0.3)
+#: The mock takes short pauses for none, and needs a moment to notice that a client hung up.
+PATIENT = replace(QUICK, backoff=0.15, backoff_max=0.4)
 
 FAULTS = {
     "rate limit": lambda mock: mock.rate_limit(times=2, retry_after=0.1),
