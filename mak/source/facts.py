@@ -167,7 +167,8 @@ class Call(NamedTuple):
     star: bool
     double_star: bool
     keywords: tuple[tuple[str, int], ...]
-    #: Offset behind the closing parenthesis.
+    #: From the first byte of the callee to the one behind the closing parenthesis.
+    start: int
     end: int
     #: The use is the first argument of ``functools.partial``, which passes the rest on.
     partial: bool = False
@@ -348,6 +349,6 @@ def _definition(item: Any) -> Definition:
 def _use(item: Any) -> Use:
     scope, names, starts, context, call, base = item
     if call is not None:
-        positional, star, double_star, keywords, end, partial = call
-        call = Call(positional, star, double_star, tuple(map(tuple, keywords)), end, partial)
+        positional, star, double, keywords, start, end, partial = call
+        call = Call(positional, star, double, tuple(map(tuple, keywords)), start, end, partial)
     return Use(scope, tuple(names), tuple(starts), _CONTEXTS[context], call, tuple(base))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from mak.source.facts import Use
 from mak.source.names import line_of
-from mak.source.resolve import Instance, Module, Names, Outside, Thing, Variable
+from mak.source.resolve import After, Instance, Module, Names, Outside, Thing, Variable
 
 #: Modules whose classes we may look at to see that they lack an attribute.
 _OPEN = {"abc": abc, "builtins": builtins, "enum": enum, "typing": typing}
@@ -96,7 +96,15 @@ def descendants(names: Names, klass: Variable) -> Iterator[Variable]:
 
 def doubtful(names: Names, group: Family) -> tuple[Doubt, ...]:
     """Return the uses of the family's name whose receiver may be one of its classes or not."""
-    found: set[Doubt] = set(group.doubts)
+    found = set(group.doubts)
+    for path, use, position in doubtful_uses(names, group):
+        line = line_of(names.sources, path, max(use.starts))
+        found.add(Doubt(path, line, spell(use, position)))
+    return tuple(sorted(found))
+
+
+def doubtful_uses(names: Names, group: Family) -> Iterator[tuple[str, Use, int]]:
+    """Yield file, use and position in its chain of what `doubtful` lists."""
     for path in names.index.mentioning(group.name):
         facts = names.facts(path)
         for use in facts.uses(group.name) if facts is not None else ():
@@ -106,9 +114,7 @@ def doubtful(names: Names, group: Family) -> tuple[Doubt, ...]:
                     and spelled == group.name
                     and _may_mean(names, path, use, position, group)
                 ):
-                    line = line_of(names.sources, path, max(use.starts))
-                    found.add(Doubt(path, line, spell(use, position)))
-    return tuple(sorted(found))
+                    yield path, use, position
 
 
 def _may_mean(names: Names, path: str, use: Use, position: int, group: Family) -> bool:
@@ -130,7 +136,7 @@ def _could_be(names: Names, thing: Thing, group: Family) -> bool:
     match thing:
         case Module() | Outside():
             return False
-        case Instance(klass):
+        case Instance(klass) | After(klass):
             if names.member(thing, group.name) is not None:
                 return False
             return any(klass in names.lineage(other).classes for other in group.classes)

@@ -15,8 +15,8 @@ from enum import StrEnum
 from weakref import WeakKeyDictionary
 
 from mak.model import NodeId
-from mak.source.facts import BindingKind, Call, Facts
-from mak.source.resolve import Module, Names, Variable
+from mak.source.facts import BindingKind, Call, Facts, Use
+from mak.source.resolve import Module, Names, Thing, Variable
 from mak.source.tree import Sources
 
 
@@ -164,17 +164,45 @@ def refer(names: Names, target: Variable) -> Iterator[Reference]:
                 yield from _in_file(names, facts, path, name, target)
 
 
+def uses_of(names: Names, target: Variable) -> Iterator[tuple[str, Use, int, bool]]:
+    """Yield every use of a variable: file, use, position in its chain, and whether it is certain.
+
+    It is not when the same expression may also mean another definition.
+    """
+    for name, paths in names.spellings(target).items():
+        for path in paths:
+            facts = names.facts(path)
+            for use in facts.uses(name) if facts is not None else ():
+                yield from _meaning(names, path, use, name, target)
+
+
+def _meaning(
+    names: Names, path: str, use: Use, name: str, target: Variable
+) -> Iterator[tuple[str, Use, int, bool]]:
+    for position, spelled in enumerate(use.names):
+        if spelled != name:
+            continue
+        meant = {what for thing in names.use(path, use, position) for what in names.meant(thing)}
+        if target in meant:
+            certain = not any(_is_other(names, thing, target) for thing in meant)
+            yield path, use, position, certain
+
+
+def _is_other(names: Names, thing: Thing, target: Variable) -> bool:
+    """Whether a thing is another definition than `target`, not just a name for it."""
+    if thing == target:
+        return False
+    return not isinstance(thing, Variable) or bool(names.definitions(thing))
+
+
 def _in_file(
     names: Names, facts: Facts, path: str, name: str, target: Variable
 ) -> Iterator[Reference]:
     size = len(name.encode())
     for use in facts.uses(name):
-        for position, spelled in enumerate(use.names):
+        for _, _, position, _ in _meaning(names, path, use, name, target):
             start = use.starts[position]
-            if spelled != name or start < 0:
-                continue
-            things = names.use(path, use, position)
-            if not any(target in names.meant(thing) for thing in things):
+            if start < 0:
                 continue
             last = position == len(use.names) - 1
             if last and use.call is not None and not use.call.partial:

@@ -689,7 +689,11 @@ class _Scanner:
             stack.append((node, scope))
         else:
             stack.append((node, scope))
-            return
+            if call is None or type(node) is not ast.Call:
+                return
+            names.append("")
+            starts.append(UNPLACED)
+            base = dotted(node.func) or ()
         names.reverse()
         starts.reverse()
         self.chains.append(Use(scope, tuple(names), tuple(starts), context, call, base))
@@ -713,7 +717,8 @@ class _Scanner:
                 keywords.append((keyword.arg, self.token(keyword.arg, keyword)))
             stack.append((keyword.value, scope))
         end = self.at(node.end_lineno or 0, node.end_col_offset or 0)
-        call = Call(positional, star, double, tuple(keywords), end)
+        start = self.at(node.lineno, node.col_offset)
+        call = Call(positional, star, double, tuple(keywords), start, end)
         self.chain(func, scope, call, stack)
         if last in _INTERESTING:
             args = self.special(last, node, scope, call, args, stack)

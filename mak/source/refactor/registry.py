@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from mak.source.names import names_of
+from mak.source.refactor.add_parameter import AddParameter
 from mak.source.refactor.rename import Rename
+from mak.source.refactor.rename_parameter import RenameParameter
 from mak.source.refactor.sites import Intent, Refusal, Sites
 from mak.source.tree import Sources
 
 #: In the order in which a sentence is offered to them.
-REFACTORINGS: tuple[type[Intent], ...] = (Rename,)
+REFACTORINGS: tuple[type[Intent], ...] = (RenameParameter, Rename, AddParameter)
 
 _SENTENCE = re.compile(
     r"\s*(?:\n|;|,?\s+(?:and\s+)?then\s+|,\s+and\s+(?=(?:rename|move|add|replace)\b)|"

@@ -219,7 +219,7 @@ class _ModuleRename:
     def shadowing(self, path: str, facts: Facts, use: Use, variable: Variable | None) -> None:
         """See that the new name still means the same thing at a use."""
         assert variable is not None
-        taken = _between(facts, use.scope, variable.scope, self.new)
+        taken = between(facts, use.scope, variable.scope, self.new)
         if taken is not None:
             self.survey.trouble(f"{self.new} is another name there", path, taken.start, self.new)
 
@@ -234,15 +234,13 @@ class _ModuleRename:
             if (text.dynamic and text.value == self.old) or _names_it(
                 self.names, text.value, self.home
             ):
-                what = f"the string {text.value!r}"
-            else:
-                continue
-            self.survey.remark(f"{self.survey.place(path, text.start)}: {what} is left as it is")
+                said = f"the string {text.value!r} is left as it is"
+                self.survey.remark(said, path, text.start)
         if not self.renamed(self.names.module_variable(path, self.old)):
             return
         for match in _type_comments(self.names.sources.data(path), self.old):
-            place = self.survey.place(path, match)
-            self.survey.remark(f"{place}: a type comment mentions {self.old}; comments are kept")
+            said = f"a type comment mentions {self.old}; comments are kept"
+            self.survey.remark(said, path, match)
 
     def clashes(self, path: str, facts: Facts) -> None:
         """See that the new name is free in every scope that gets it."""
@@ -263,16 +261,8 @@ class _ModuleRename:
                     f"{new} comes from a star import there", path, facts.stars[0].start, new
                 )
             for use in facts.uses(new):
-                if use.names[0] == new and self.captured(path, facts, use, variable):
+                if use.names[0] == new and captured(self.names, path, facts, use, variable.scope):
                     survey.trouble(f"{new} means something else there", path, use.starts[0], new)
-
-    def captured(self, path: str, facts: Facts, use: Use, variable: Variable) -> bool:
-        """Whether a use of the new name, bound further out or a builtin, would mean this."""
-        chain = _chain(facts, use.scope)
-        if variable.scope not in chain:
-            return False
-        found = self.names.lookup(path, use.scope, self.new, max(use.starts[0], 0))
-        return found is None or found.scope not in chain[: chain.index(variable.scope) + 1]
 
 
 class _MethodRename:
@@ -298,8 +288,8 @@ class _MethodRename:
             self.tokens(path, facts, group)
             for text in facts.texts:
                 if text.value == self.old and text.dynamic:
-                    place = self.survey.place(path, text.start)
-                    self.survey.remark(f"{place}: the string {self.old!r} is left as it is")
+                    said = f"the string {self.old!r} is left as it is"
+                    self.survey.remark(said, path, text.start)
         for member in group.members:
             _rename_nodes(self.survey, member, self.new)
         if len(group.members) > 1:
@@ -376,6 +366,7 @@ def _rename_nodes(survey: Survey, variable: Variable, new: str) -> None:
             survey.api.add(node)
         suffix = node.symbol.removeprefix(qualname(names, variable))
         survey.creates.append(NodeId(node.path, symbol + suffix))
+        survey.renamed.append(node)
         survey.together.add(node.path)
 
 
@@ -388,7 +379,7 @@ def _chain(facts: Facts, scope: int) -> list[int]:
     return chain
 
 
-def _between(facts: Facts, inner: int, outer: int, name: str) -> Binding | None:
+def between(facts: Facts, inner: int, outer: int, name: str) -> Binding | None:
     """Return what binds `name` in a scope that code in `inner` sees before `outer`."""
     first = True
     for scope in _chain(facts, inner):
@@ -402,6 +393,18 @@ def _between(facts: Facts, inner: int, outer: int, name: str) -> Binding | None:
             return bound[0]
         first = here.kind is ScopeKind.TYPE
     return None
+
+
+def captured(names: Names, path: str, facts: Facts, use: Use, scope: int) -> bool:
+    """Whether a use would mean its name in `scope` if that were bound there.
+
+    It means something further out, or a builtin, as it is.
+    """
+    chain = _chain(facts, use.scope)
+    if scope not in chain:
+        return False
+    found = names.lookup(path, use.scope, use.names[0], max(use.starts[0], 0))
+    return found is None or found.scope not in chain[: chain.index(scope) + 1]
 
 
 def _names_it(names: Names, text: str, variable: Variable) -> bool:

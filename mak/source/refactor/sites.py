@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self
 
 from mak.errors import MakBug
-from mak.model import AddImport, Aspect, Delete, Edit, Insert, NodeId, Replace
+from mak.model import AddImport, Aspect, Delete, Edit, Insert, NodeId, NodeKind, Replace
+from mak.source.facts import ScopeKind
 from mak.source.hierarchy import Doubt
 from mak.source.names import line_of, node_at
 from mak.source.resolve import Names
@@ -51,6 +52,7 @@ class Refusal:
         return f"{self.reason}: {'; '.join(shown)}" if shown else self.reason
 
 
+_RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 #: Places that a refusal names before it only counts.
 _SHOWN = 20
 
@@ -121,7 +123,9 @@ class Survey:
         self.api: set[NodeId] = set()
         self.creates: list[NodeId] = []
         self.together: set[str] = set()
-        self.remarks: dict[str, None] = {}
+        #: Nodes that get another id, in the files `together`.
+        self.renamed: list[NodeId] = []
+        self._remarks: set[tuple[str, int, str]] = set()
         #: Why the refactoring cannot be done, by what is wrong.
         self.troubles: dict[str, list[Doubt]] = defaultdict(list)
 
@@ -148,13 +152,17 @@ class Survey:
         if edit not in self.additions[path]:
             self.additions[path].append(edit)
 
-    def remark(self, text: str) -> None:
-        """Note something that a person should read."""
-        self.remarks[text] = None
+    def remark(self, text: str, path: str = "", offset: int = 0) -> None:
+        """Note something that a person should read, about a place or in general."""
+        line = line_of(self.names.sources, path, offset) if path else 0
+        self._remarks.add((path, line, text))
 
-    def place(self, path: str, offset: int) -> str:
-        """Return ``path:line``."""
-        return f"{path}:{line_of(self.names.sources, path, offset)}"
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was noted, by place."""
+        return tuple(
+            f"{path}:{line}: {text}" if path else text for path, line, text in sorted(self._remarks)
+        )
 
     def trouble(self, reason: str, path: str, offset: int, text: str) -> None:
         """Note a place that stands in the way."""
@@ -166,26 +174,56 @@ class Survey:
         """Return the result; `what` names the refactoring in a refusal."""
         if self.troubles:
             return self.refusal(what)
-        sources = self.names.sources
-        for path in {patch.path for patch in self.patches}:
-            if sources.file(path).data.count(b"\0"):
-                self.trouble("is not text", path, 0, path)
-        grouped: dict[NodeId, list[Patch]] = defaultdict(list)
-        wholes = {unit for unit in (*self.api, *self.deletes) if unit.aspect is Aspect.ALL}
-        for patch in sorted(self.patches):
-            unit = node_at(sources, patch.path, patch.start)
-            inside = [whole for whole in wholes if whole in unit.containers or whole.node == unit]
-            grouped[inside[0] if inside else unit].append(patch)
+        grouped = self._grouped()
         for unit in self.deletes:
             grouped.pop(unit, None)
         return Sites(
             {unit: tuple(patches) for unit, patches in grouped.items()},
             {path: tuple(edits) for path, edits in self.additions.items() if edits},
             tuple(self.deletes),
-            frozenset(self.api),
+            frozenset(unit for unit in self.api if unit in grouped),
             tuple(dict.fromkeys(self.creates)),
             frozenset(self.together),
-            tuple(self.remarks),
+            self.remarks,
+        )
+
+    def _grouped(self) -> dict[NodeId, list[Patch]]:
+        """Return the patches by unit, in the order of the files."""
+        nodes: dict[NodeId, list[Patch]] = defaultdict(list)
+        for patch in sorted(self.patches):
+            nodes[node_at(self.names.sources, patch.path, patch.start)].append(patch)
+        wider = {unit for unit in (*self.api, *self.deletes) if unit.aspect is Aspect.ALL}
+        wider.update(_around(node) for node in nodes if self._needs_more(node))
+        grouped: dict[NodeId, list[Patch]] = defaultdict(list)
+        for node, patches in nodes.items():
+            holders = [node.file, *node.containers, NodeId(node.path, node.symbol, Aspect.ALL)]
+            unit = next((holder for holder in holders if holder in wider), node)
+            grouped[unit].extend(patches)
+        return grouped
+
+    def _needs_more(self, node: NodeId) -> bool:
+        """Whether a node's text cannot be replaced by itself.
+
+        It is counted or named after a definition that gets another name with it, or holds import
+        statements, which by themselves would go to the header.
+        """
+        outer, _, leaf = node.symbol.rpartition(".")
+        for renamed in self.renamed:
+            scope, _, name = renamed.symbol.partition("#")[0].rpartition(".")
+            if (node.path, outer) != (renamed.path, scope):
+                continue
+            if leaf.startswith("@") and leaf.partition(":")[2] == name.partition("[")[0]:
+                return True
+            if node in self.renamed and "#" in renamed.symbol:
+                return True
+        found = self.names.sources.node(node)
+        facts = self.names.facts(node.path)
+        if found is None or facts is None or found.kind not in _RUNS:
+            return False
+        return any(
+            found.start <= entry.start < found.end and not entry.flags
+            for entry in facts.imports
+            if facts.scopes[entry.scope].kind in (ScopeKind.MODULE, ScopeKind.CLASS)
         )
 
     def refusal(self, what: str) -> Refusal:
@@ -193,6 +231,11 @@ class Survey:
         reasons = list(self.troubles)
         places = tuple(doubt for reason in reasons for doubt in sorted(self.troubles[reason]))
         return Refusal(f"{what}: {' and '.join(reasons)}", places)
+
+
+def _around(node: NodeId) -> NodeId:
+    """Return what encloses a node most closely: its class with members, or its file."""
+    return node.containers[-1] if node.containers else node.file
 
 
 def _path(edit: Insert | Replace) -> str:

@@ -1,0 +1,3 @@
+import net
+
+net.get("x")

@@ -1,0 +1,3 @@
+from box import Big, Box, Own
+
+ALL = [Box(), Big(), Own()]

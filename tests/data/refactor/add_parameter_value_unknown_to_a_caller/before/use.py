@@ -1,0 +1,3 @@
+import net
+
+X = net.get(1)

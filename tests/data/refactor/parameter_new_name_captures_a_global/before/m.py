@@ -1,0 +1,5 @@
+b = 1
+
+
+def f(a):
+    return a + b

@@ -1,0 +1,3 @@
+def f(a, c):
+    b = a
+    return b

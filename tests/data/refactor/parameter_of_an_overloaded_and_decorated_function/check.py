@@ -1,0 +1,3 @@
+import m
+
+assert m.Y == 1

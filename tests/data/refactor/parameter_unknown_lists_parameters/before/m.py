@@ -1,0 +1,2 @@
+def f(a, c):
+    return a

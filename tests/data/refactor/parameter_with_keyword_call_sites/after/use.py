@@ -1,0 +1,18 @@
+import net
+from net import fetch
+from net import fetch as get
+
+args = {"retries": 3}
+
+
+def run():
+    a = 1
+    return [
+        fetch(url=a),
+        net.fetch(retries=2, url=3),
+        get(**{"a": 4} if False else {}, url=5),
+        fetch(6, **args),
+        net.other(a=7),
+        net.part(),
+        net.lam(a=8),
+    ]

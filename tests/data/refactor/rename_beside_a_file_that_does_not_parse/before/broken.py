@@ -1,0 +1,2 @@
+from a import f
+def (:

@@ -1,0 +1,3 @@
+import b
+
+assert b.X == 1

@@ -1,0 +1,3 @@
+import farm
+
+assert farm.count() == (True, 5, 4)

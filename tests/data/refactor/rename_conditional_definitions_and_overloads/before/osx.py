@@ -1,0 +1,20 @@
+import sys
+from typing import overload
+
+if sys.platform == "never":
+    def where():
+        return "never"
+else:
+    def where():
+        return "here"
+
+
+@overload
+def pick(x: int) -> int: ...
+@overload
+def pick(x: str) -> str: ...
+def pick(x):
+    return x
+
+
+RESULT = where()

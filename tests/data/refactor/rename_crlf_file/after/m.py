@@ -1,0 +1,6 @@
+# a comment
+def g():  # f
+    return 1
+
+
+X = g()

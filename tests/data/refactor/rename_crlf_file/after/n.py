@@ -1,0 +1,4 @@
+from m import g
+
+
+print(g())

@@ -1,0 +1,6 @@
+# a comment
+def f():  # f
+    return 1
+
+
+X = f()

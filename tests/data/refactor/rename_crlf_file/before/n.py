@@ -1,0 +1,4 @@
+from m import f
+
+
+print(f())

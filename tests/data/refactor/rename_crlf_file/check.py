@@ -1,0 +1,3 @@
+import m
+
+assert m.X == 1

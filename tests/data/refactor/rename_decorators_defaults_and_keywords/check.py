@@ -1,0 +1,3 @@
+import d
+
+assert d.one() and d.C().two() and d.three

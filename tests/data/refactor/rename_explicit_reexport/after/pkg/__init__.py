@@ -1,0 +1,1 @@
+from pkg.impl import Gadget as Gadget

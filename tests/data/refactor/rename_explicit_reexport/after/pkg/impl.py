@@ -1,0 +1,5 @@
+class Gadget:
+    kind = "w"
+
+    def clone(self) -> "Gadget":
+        return Gadget()

@@ -1,0 +1,1 @@
+from pkg.impl import Widget as Widget

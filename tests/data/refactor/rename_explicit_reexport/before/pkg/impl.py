@@ -1,0 +1,5 @@
+class Widget:
+    kind = "w"
+
+    def clone(self) -> "Widget":
+        return Widget()

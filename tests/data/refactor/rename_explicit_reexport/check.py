@@ -1,0 +1,3 @@
+import use
+
+assert use.kinds() == "www"

@@ -1,0 +1,2 @@
+def calculate(x):
+    return x + 1

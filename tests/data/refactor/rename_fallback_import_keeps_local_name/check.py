@@ -1,0 +1,3 @@
+import a, b, c
+
+assert (a.go(), b.go(), c.go()) == (2, 2, 9)

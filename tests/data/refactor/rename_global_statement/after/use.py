@@ -1,0 +1,7 @@
+import counter
+
+
+def run():
+    counter.bump()
+    counter.TOTAL = counter.TOTAL + 10
+    return counter.TOTAL

@@ -1,0 +1,4 @@
+import use
+
+assert use.run() == 11
+assert use.run() == 22

@@ -1,0 +1,3 @@
+m = __import__("cafe")
+
+assert getattr(m, "ÿ") == ("ñé", "ñüÿ")

@@ -1,0 +1,3 @@
+def go(account, seen):
+    seen.add(1)
+    account.add(2)

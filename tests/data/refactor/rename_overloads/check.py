@@ -1,0 +1,3 @@
+import osx
+
+assert osx.RESULT == 3

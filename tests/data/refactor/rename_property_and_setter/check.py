@@ -1,0 +1,3 @@
+import p
+
+assert p.go() == 4

@@ -1,0 +1,65 @@
+def amount():
+    return 10
+
+
+def param(value):
+    return value
+
+
+def local():
+    value = 3
+    return value
+
+
+def comprehension():
+    return [value for value in (1, 2)]
+
+
+def outer_iterable():
+    return [x for x in [amount()]]
+
+
+def lambdas():
+    return (lambda value: value)(4) + (lambda: amount())()
+
+
+def nested():
+    def deep():
+        return amount()
+    return deep()
+
+
+def loop():
+    for value in (7,):
+        pass
+    return value
+
+
+def caught():
+    try:
+        raise KeyError(8)
+    except KeyError as value:
+        return value.args[0]
+
+
+def matched(x):
+    match x:
+        case {"a": value}:
+            return value
+        case [value, *_]:
+            return value
+
+
+def walrus():
+    return (value := 9)
+
+
+def named(**kw):
+    return kw["value"] if kw else amount()
+
+
+class Box:
+    value = amount()
+
+    def get(self):
+        return self.value + amount() + named(value=1)

@@ -1,0 +1,7 @@
+from mid import *
+
+
+def run():
+    def inner(helper):
+        return helper
+    return assist() + inner(5)

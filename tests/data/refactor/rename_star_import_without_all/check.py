@@ -1,0 +1,3 @@
+import main
+
+assert main.run() == 6

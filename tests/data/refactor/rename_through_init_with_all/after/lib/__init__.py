@@ -1,0 +1,7 @@
+from .core import read, save
+from .core import read as fetch
+
+__all__ = [
+    "read",  # load it
+    "save",
+]

@@ -1,0 +1,3 @@
+import app
+
+assert app.main() == 21

@@ -1,0 +1,3 @@
+from a import g, k
+
+X = g() + k()

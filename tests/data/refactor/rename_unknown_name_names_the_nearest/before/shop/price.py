@@ -1,0 +1,2 @@
+def total():
+    return 1
