@@ -1,0 +1,437 @@
+"""`mak run` and the commands that look back, on real repositories with scripted agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mak.cli.main import main
+from tests.conftest import git
+
+FILES = {
+    "a.py": '"""A."""\n\n\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n',
+    "b.py": '"""B."""\n\n\ndef h():\n    return 3\n',
+}
+
+
+def becomes(node: str, source: str, **more: Any) -> dict[str, Any]:
+    """Return an attempt that rewrites one node."""
+    result = {"node": node, "status": "edited", "new_source": source}
+    return {"reply": {"results": [result], "notes": "as asked"}, **more}
+
+
+PLAN = {
+    "request": "count up",
+    "tasks": [
+        {"id": "one", "goal": "f returns 10", "writes": ["a.py::f"]},
+        {"id": "two", "goal": "g returns 20", "writes": ["a.py::g"]},
+        {"id": "three", "goal": "h returns 30", "writes": ["b.py::h"], "depends_on": ["one"]},
+    ],
+}
+GOOD = {
+    "one": [becomes("a.py::f", "def f():\n    return 10\n", usage={"input": 1000, "output": 50})],
+    "two": [
+        becomes("a.py::g", "def g(:\n"),
+        becomes("a.py::g", "def g():\n    return 20\n"),
+    ],
+    "three": [becomes("b.py::h", "def h():\n    return 30\n")],
+}
+
+
+@dataclass
+class Desk:
+    """A repository with a plan and a script beside it."""
+
+    root: Path
+    plan: Path
+    script: Path
+
+    def args(self, *more: str, review: bool = False) -> list[str]:
+        """Return arguments that carry out the plan."""
+        where = ["--work-dir", str(self.root), "--models", f"scripted:{self.script}"]
+        return [
+            "run",
+            "--plan",
+            str(self.plan),
+            *where,
+            *([] if review else ["--no-review"]),
+            *more,
+        ]
+
+    def answers(self, tasks: dict[str, Any]) -> None:
+        """Replace the script."""
+        self.script.write_text(json.dumps({"tasks": tasks}))
+
+    def at(self, command: str, *more: str) -> list[str]:
+        """Return the arguments of another command."""
+        return [command, *more, "--work-dir", str(self.root)]
+
+    def text(self, path: str) -> str:
+        """Return a file of the working tree."""
+        return (self.root / path).read_text()
+
+
+@pytest.fixture
+def desk(make_repo: Callable[..., Path], tmp_path: Path) -> Iterator[Desk]:
+    found = Desk(make_repo(FILES), tmp_path / "plan.json", tmp_path / "script.json")
+    found.plan.write_text(json.dumps(PLAN))
+    found.answers(GOOD)
+    yield found
+    assert git(found.root, "fsck", "--no-dangling") == ""
+
+
+def latest(desk: Desk, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """Return what `mak log` says of the newest run."""
+    capsys.readouterr()
+    assert main(desk.at("log", "--json")) == 0
+    entry: dict[str, Any] = json.loads(capsys.readouterr().out)[0]
+    return entry
+
+
+def test_run_that_lands_tells_what_and_what_to_type_next(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    out, err = capsys.readouterr()
+    first, second = git(desk.root, "log", "--format=%H", "-2").split()[::-1]
+    lines = out.splitlines()
+    assert "is done: 3 of 3 tasks landed in 2 commits on main" in lines[0]
+    assert lines[1].split()[0] == first[:10] and "one, two" in lines[2]
+    assert lines[3].split()[0] == second[:10] and "three" in lines[4]
+    assert lines[5] == "Used: 1.0k tokens in, 50 out, 4 calls, $0.00"
+    assert lines[6].startswith("Next: mak show r")
+    assert "reject   two (attempt 1): " in err
+    assert "commit   wave 2: " in err
+    assert "return 10" in desk.text("a.py") and "return 20" in desk.text("a.py")
+    assert git(desk.root, "status", "--porcelain") == ""
+
+
+def test_json_is_one_document_on_stdout(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    base = git(desk.root, "rev-parse", "HEAD").strip()
+    assert main(desk.args("--json")) == 0
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert {
+        "run", "state", "base", "head", "waves", "tasks", "findings", "usage", "cost"
+    } <= set(document)  # fmt: skip
+    assert (document["state"], document["base"]) == ("done", base)
+    assert document["head"] == git(desk.root, "rev-parse", "HEAD").strip()
+    assert [wave["tasks"] for wave in document["waves"]] == [["one", "two"], ["three"]]
+    assert document["tasks"]["two"]["attempts"] == 2
+    assert document["tasks"]["one"]["usage"]["input"] == 1000
+    assert document["findings"] == []
+    assert "is done: 3 of 3 tasks landed" in err
+
+
+def test_run_that_fails_names_what_did_not_land_and_why(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = {"error": {"kind": "overloaded", "message": "come back later"}}
+    desk.answers({**GOOD, "one": [busy]})
+    assert main(desk.args()) == 1
+    out = capsys.readouterr().out
+    assert "failed: 1 of 3 tasks landed in 1 commit on main" in out
+    lost = out.split("Not landed\n")[1]
+    assert "one  failed" in lost and "come back later" in lost
+    assert "three  skipped: one" in lost
+    assert "return 3\n" in desk.text("b.py")
+
+
+def test_log_and_show_tell_what_agents_said(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(desk.args()) == 0
+    entry = latest(desk, capsys)
+    assert (entry["state"], entry["request"], entry["tasks"], entry["done"]) == (
+        "done",
+        "count up",
+        3,
+        3,
+    )
+    run = entry["run"]
+    assert main(desk.at("log")) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith(run)
+
+    assert main(desk.at("show", run[:-1])) == 0
+    shown = capsys.readouterr().out
+    assert f"run      {run} (done)" in shown
+    assert "wave 1   " in shown and "wave 2   " in shown
+    assert "edit    a.py::f (2 lines)" in shown
+    assert "notes   as asked" in shown
+    assert "refused " in shown and "attempt 2: scripted:" in shown
+
+    assert main(desk.at("show", "--task", "two")) == 0
+    told = capsys.readouterr().out
+    assert "--- attempt 1: a.py::g (1 line)\ndef g(:\n" in told
+    assert "--- attempt 2: a.py::g (2 lines)\ndef g():\n    return 20\n" in told
+
+    assert main(desk.at("show", "--events")) == 0
+    assert "  commit   wave 2: " in capsys.readouterr().out
+
+    assert main(desk.at("show", "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [(r["task"], r["attempt"]) for r in document["replies"]] == [
+        ("one", 1),
+        ("three", 1),
+        ("two", 1),
+        ("two", 2),
+    ]
+    assert document["outcome"]["state"] == "done"
+    assert [wave["tasks"] for wave in document["waves"]] == [["one", "two"], ["three"]]
+
+
+def test_plan_of_a_run_can_be_run_again(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(desk.args()) == 0
+    capsys.readouterr()
+    assert main(desk.at("show", "--plan")) == 0
+    desk.plan = desk.plan.with_suffix(".yaml")
+    desk.plan.write_text(capsys.readouterr().out)
+    desk.answers({**GOOD, "two": GOOD["two"][1:]})
+    assert main(desk.args()) == 0
+    assert "3 of 3 tasks landed" in capsys.readouterr().out
+
+
+def test_looking_back_needs_the_refs_only(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    mirror = tmp_path / "mirror.git"
+    git(tmp_path, "clone", "-q", "--mirror", str(desk.root), str(mirror))
+    capsys.readouterr()
+    for command in ("log", "show", "locks"):
+        assert main([command, "--work-dir", str(desk.root)]) == 0
+        here = capsys.readouterr()
+        assert main([command, "--work-dir", str(mirror)]) == 0
+        assert capsys.readouterr() == here
+
+
+def test_undo_is_a_new_commit_with_the_old_content(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = git(desk.root, "rev-parse", "HEAD^{tree}")
+    assert main(desk.args()) == 0
+    head = git(desk.root, "rev-parse", "HEAD").strip()
+    capsys.readouterr()
+    assert main(desk.at("undo", "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["paths"] == ["a.py", "b.py"]
+    assert len(document["undone"]) == 2
+    assert git(desk.root, "rev-parse", "HEAD").strip() == document["commit"]
+    assert git(desk.root, "rev-parse", "HEAD^").strip() == head
+    assert git(desk.root, "rev-parse", "HEAD^{tree}") == base
+    assert git(desk.root, "status", "--porcelain") == ""
+
+
+def test_undo_keeps_what_was_written_since_in_other_nodes(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.answers({**GOOD, "two": [{"reply": _unchanged("a.py::g")}]})
+    assert main(desk.args()) == 0
+    path = desk.root / "a.py"
+    path.write_text(path.read_text().replace("return 2\n", "return 22\n"))
+    git(desk.root, "commit", "-qam", "by hand")
+    capsys.readouterr()
+    assert main(desk.at("undo")) == 0
+    assert "Took back 2 commits of r" in capsys.readouterr().out
+    assert path.read_text() == FILES["a.py"].replace("return 2\n", "return 22\n")
+
+
+def test_undo_refuses_what_was_changed_since_and_names_it(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    path = desk.root / "a.py"
+    path.write_text(path.read_text().replace("return 10", "return 11"))
+    git(desk.root, "commit", "-qam", "by hand")
+    head = git(desk.root, "rev-parse", "HEAD")
+    capsys.readouterr()
+    assert main(desk.at("undo")) == 1
+    assert "a.py::f" in capsys.readouterr().err
+    assert git(desk.root, "rev-parse", "HEAD") == head
+    assert "return 11" in path.read_text()
+
+
+def _unchanged(node: str) -> dict[str, Any]:
+    return {"results": [{"node": node, "status": "no_changes_required", "reason": "fine"}]}
+
+
+@pytest.mark.parametrize("command", ["show", "undo"])
+def test_unknown_run_is_a_usage_error_that_names_the_nearest(
+    command: str, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.at(command)) == 2
+    assert "no run is recorded in this repository" in capsys.readouterr().err
+    assert main(desk.args()) == 0
+    run = latest(desk, capsys)["run"]
+    assert main(desk.at(command, f"x{run}")) == 2
+    assert f"did you mean {run!r}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--models", "bultin"], "did you mean 'builtin'?"),
+        (["--models", "scripted:/no/such/file"], "no such file or directory"),
+        (["--config", "/no/such/file"], "no such file or directory"),
+        (["--max-agents", "0"], "is not a whole number of at least 1"),
+        (["--branch", "no such branch"], "no such branch"),
+    ],
+)
+def test_wrong_settings_end_before_anything_happens(
+    more: list[str], message: str, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refs = git(desk.root, "for-each-ref")
+    assert main(desk.args(*more)) == 2
+    assert message in capsys.readouterr().err
+    assert git(desk.root, "for-each-ref") == refs
+
+
+def test_configuration_of_the_project_counts(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk.root / ".mak").mkdir()
+    (desk.root / ".mak" / "config.yaml").write_text("attempts: 1\n")
+    assert main(desk.args()) == 1
+    assert "two  failed" in capsys.readouterr().out
+    (desk.root / ".mak" / "config.yaml").write_text("atempts: 1\n")
+    assert main(desk.args()) == 2
+    assert "config.yaml:1: unknown key 'atempts'; did you mean 'attempts'?" in (
+        capsys.readouterr().err
+    )
+
+
+# ------------------------------------------------------------------------------- interruptions
+
+
+def start(desk: Desk, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mak", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            return
+    pytest.fail(f"the run ended without saying {text!r}")
+
+
+SLOW = {**GOOD, "two": [becomes("a.py::g", "def g():\n    return 20\n", delay_s=30)]}
+FAST = {**SLOW, "two": [becomes("a.py::g", "def g():\n    return 20\n")]}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_finished_work_and_recover_goes_on(
+    number: signal.Signals, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.answers(SLOW)
+    process = start(desk, *desk.args())
+    wait_for(process, "ok       one")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "was interrupted" in out
+    run = latest(desk, capsys)["run"]
+    assert f"Next: mak run --recover {run}" in out
+    assert git(desk.root, "status", "--porcelain") == ""
+
+    desk.answers({**FAST, "one": []})
+    assert main(["run", "--recover", "--work-dir", str(desk.root), "--no-review"]) == 0
+    out, err = capsys.readouterr()
+    assert f"Run {run} is done: 3 of 3 tasks landed in 2 commits" in out
+    assert "reply    one: edited" in err and "kept from before" in err
+
+
+def test_killed_run_goes_on_without_asking_again(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.answers(SLOW)
+    process = start(desk, *desk.args())
+    wait_for(process, "ok       one")
+    process.kill()
+    process.communicate(timeout=30)
+    entry = latest(desk, capsys)
+    assert entry["state"] == "unfinished"
+    assert main(desk.at("show")) == 0
+    assert f"next     mak run --recover {entry['run']}" in capsys.readouterr().out
+
+    desk.answers({**FAST, "one": []})
+    assert main(["run", "--recover", entry["run"], "--work-dir", str(desk.root)]) == 0
+    assert "3 of 3 tasks landed" in capsys.readouterr().out
+
+
+def test_nothing_to_recover_is_a_usage_error(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--recover", "--work-dir", str(desk.root)]) == 2
+    assert "no run on this branch was cut off" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------ on a terminal
+
+
+def on_terminal(args: list[str], keys: str) -> tuple[int, str, str]:
+    """Run `mak` with stdin and stderr on a terminal; type `keys` at its first question."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "mak", *args],
+        stdin=theirs,
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1"},
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        shown, typed = "", False
+        while True:
+            try:
+                data = os.read(ours, 65_536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data.decode(errors="replace")
+            if not typed and "\n> " in shown:
+                typed = True
+                os.write(ours, keys.encode())
+        assert process.stdout is not None
+        out = process.stdout.read()
+        code = process.wait(timeout=60)
+    os.close(ours)
+    return code, out, shown
+
+
+def test_plan_that_is_approved_at_the_terminal_runs(desk: Desk) -> None:
+    code, out, shown = on_terminal(desk.args("--json", review=True), "a\n")
+    assert code == 0
+    assert json.loads(out)["state"] == "done"
+    assert "Plan: 3 tasks in 2 waves" in shown
+    assert "ok       one: a.py::f" in shown
+
+
+def test_plan_that_is_declined_changes_nothing(desk: Desk) -> None:
+    head = git(desk.root, "rev-parse", "HEAD")
+    code, out, _ = on_terminal(desk.args(review=True), "q\n")
+    assert code == 1
+    assert "was declined" in out
+    assert git(desk.root, "rev-parse", "HEAD") == head
+
+
+def test_tasks_that_are_dropped_at_the_terminal_do_not_run(desk: Desk) -> None:
+    code, out, _ = on_terminal(desk.args(review=True), "d one\na\n")
+    assert code == 0
+    assert "1 of 1 task landed in 1 commit" in out
+    assert "return 20" in desk.text("a.py") and "return 1\n" in desk.text("a.py")
