@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Events that the screen shows in its rows, so that they need no line of their own.
 ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked)
+#: Events that what is written after the run tells better.
+UNSAID = (RunFinished,)
 #: Redraws per second.
 RATE = 8
 #: Rows of tasks on the screen at most.
@@ -42,8 +44,9 @@ class Lines:
     def emit(self, event: Event) -> None:
         """Show one event."""
         self.progress.update(event, time.monotonic())
-        said = line(event)
-        terminal.write_note(str(said), said.style)
+        if not isinstance(event, UNSAID):
+            said = line(event)
+            terminal.write_note(str(said), said.style)
 
     def say(self, text: str) -> None:
         """Show a line that is no event."""
@@ -74,7 +77,7 @@ class Screen:
         self.progress.update(event, self._clock())
         if isinstance(event, (TaskStarted, TaskWaiting)):
             self._open()
-        if not isinstance(event, ROW_EVENTS):
+        if not isinstance(event, (*UNSAID, *ROW_EVENTS)):
             said = line(event)
             self._console.print(terminal.clean(str(said)), style=said.style)
         if isinstance(event, RunFinished | WaveHeld):
@@ -117,7 +120,7 @@ class Screen:
         from rich.table import Table
 
         now = self._clock()
-        table = Table.grid(padding=(0, 1))
+        table = Table.grid(padding=(0, 2, 0, 0))
         for overflow in ("ellipsis", "ellipsis", "crop", "crop", "ellipsis"):
             table.add_column(no_wrap=True, overflow=overflow)
         rows = sorted(self.progress.active.values(), key=_working_first)

@@ -77,7 +77,7 @@ def _nodes(nodes: tuple[NodeId, ...]) -> str:
 def estimate(guess: Estimate) -> str:
     """Return the range of tokens and of cost."""
     if not guess.tokens_high:
-        return "no tokens"
+        return "no tokens, no LLM is asked"
     tokens = f"{short(guess.tokens_low)} to {short(guess.tokens_high)} tokens"
     if guess.cost_low is None or guess.cost_high is None:
         return f"{tokens}, {money(None)}"
