@@ -161,10 +161,11 @@ def _breaks(text: str, name: str, interface: Interface, *, only_calls: bool) -> 
     body = parse(text) if text else None
     if body is None:
         return not only_calls
-    mentions = calls = 0
+    mentions = calls = texts = 0
     for tree in (child for statement in body for child in ast.walk(statement)):
         if _is_name(tree, name):
             mentions += 1
+        texts += isinstance(tree, ast.Constant) and tree.value == name
         if isinstance(tree, ast.Call) and _is_name(tree.func, name):
             calls += 1
             keywords = [keyword.arg for keyword in tree.keywords if keyword.arg is not None]
@@ -175,8 +176,10 @@ def _breaks(text: str, name: str, interface: Interface, *, only_calls: bool) -> 
                 return True
             if not interface.parameters.accepts(len(tree.args), keywords):
                 return True
+    if only_calls or (texts and not mentions):
+        return False  # an entry of `__all__` calls nothing
     # A mention that is no call hands it on; none at all is a call by another name.
-    return not only_calls and (mentions != calls or not mentions)
+    return mentions != calls or not mentions
 
 
 def _is_name(tree: ast.AST, name: str) -> bool:

@@ -8,8 +8,8 @@ import symtable
 from collections import Counter
 from collections.abc import Iterator
 
-from mak.checks.change import Change, Check, Definition, definitions, names_in
-from mak.model import Aspect, Delete, Finding, NodeId, NodeKind
+from mak.checks.change import Change, Check, Definition, definitions, is_covered, names_in
+from mak.model import Aspect, Delete, Finding, NodeId, NodeKind, Replace
 from mak.source import SourceFile, decode
 
 _GOING = re.compile(
@@ -26,7 +26,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         if change.task is not None:
             yield from _vanished(change, path, before, after)
         if after is not None:
-            yield from _missed(before, after)
+            yield from _missed(before, after, change.planned)
 
 
 # -------------------------------------------------------------------------- definitions that go
@@ -36,6 +36,11 @@ def _vanished(
     change: Change, path: str, before: SourceFile, after: SourceFile | None
 ) -> Iterator[Finding]:
     declared = {edit.node for edit in change.edits if isinstance(edit, Delete)}
+    declared |= {
+        edit.node
+        for edit in change.edits
+        if isinstance(edit, Replace) and _may_rename(edit.node, change.grants)
+    }
     if NodeId(path) in declared:
         return
     left = Counter(map(_key, definitions(after))) if after else Counter()
@@ -63,6 +68,11 @@ def _vanished(
         )
 
 
+def _may_rename(node: NodeId, grants: frozenset[NodeId]) -> bool:
+    """Whether a text for the node may bear another name: its signature was granted too."""
+    return not node.is_file and node.aspect is Aspect.TEXT and node.api in grants
+
+
 def _key(definition: Definition) -> tuple[str, str, str]:
     return definition.scope[0], definition.name, definition.role
 
@@ -84,8 +94,11 @@ def _is_explained(change: Change, definition: Definition) -> bool:
 # ------------------------------------------------------------------------ names still in use
 
 
-def _missed(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
-    """Find module-level names that the file bound, binds no more, and still loads."""
+def _missed(before: SourceFile, after: SourceFile, planned: frozenset[NodeId]) -> Iterator[Finding]:
+    """Find module-level names that the file bound, binds no more, and goes on to load.
+
+    Nodes that another task writes do not count: they may be about to stop.
+    """
     lost = names_in(before, "") - names_in(after, "") - {*dir(builtins)}
     if not lost:
         return
@@ -98,7 +111,13 @@ def _missed(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
     old = {name: node for node in before.nodes for name in node.names}
     for name in sorted(_unbound(table) & lost):
         word = re.compile(rb"\b%b\b" % re.escape(name).encode())
-        users = [str(node.id) for node in after.nodes if word.search(after.text(node.id))]
+        users = [
+            str(node.id)
+            for node in after.nodes
+            if word.search(after.text(node.id)) and not is_covered(node.id, planned)
+        ]
+        if not users:
+            continue
         yield Finding(
             CHECK.id,
             old[name].id,

@@ -14,7 +14,7 @@ import pytest
 
 from mak.checks import CHECKS, Change, run_checks
 from mak.config import read_document
-from mak.model import AddImport, Delete, Edit, Insert, NodeId, Task
+from mak.model import AddImport, Delete, Edit, Insert, NodeId, Replace, Task
 from mak.source import SourceFile, decode, split
 
 DATA = Path(__file__).parents[1] / "data" / "checks"
@@ -48,6 +48,7 @@ def change_of(case: dict[str, Any]) -> Change:
     writes = ids(case["writes"]) if "writes" in case else frozenset(changed | deleted)
     edits: list[Edit] = [Delete(node) for node in sorted(deleted)]
     edits += [AddImport(path, "") for path in case.get("imports", ())]
+    edits += [Replace(NodeId.parse(node), "") for node in case.get("replaces", ())]
     edits += [Insert(NodeId.parse(parent), "") for parent in case.get("inserts", ())]
     references = {k: [*map(NodeId.parse, v)] for k, v in case.get("references", {}).items()}
 
