@@ -9,6 +9,10 @@ from mak.model import Aspect, Need, Node, NodeId, NodeKind
 from mak.source import text as _text
 
 
+#: How `SourceFile.why_whole` ends when it is our fault.
+FLAW = "please report it"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """The bytes of a file and the nodes that tile them."""
@@ -35,6 +39,11 @@ class SourceFile:
     def whole(self) -> bool:
         """Whether it is one node: locked and edited as a whole."""
         return len(self.nodes) == 1 and self.nodes[0].kind is NodeKind.FILE
+
+    @property
+    def is_flawed(self) -> bool:
+        """Whether its own cut failed the self-check, and it is whole for that."""
+        return self.why_whole.endswith(FLAW)
 
     @property
     def id(self) -> NodeId:

@@ -1,8 +1,9 @@
 """Two versions of a file, made from the same base, in one file again, node by node.
 
 Per node the side that changed it wins; both sides may change a node only in the same way, and the
-header also when one of them only adds imports. Blank lines around a node are nobody's change. The order of nodes is
-merged three ways too. What comes out is cut again and compared with what went in.
+header also when one of them only adds imports. Blank lines around a node are nobody's change.
+The order of nodes is merged three ways too. What comes out is cut again and compared with what
+went in.
 """
 
 from __future__ import annotations

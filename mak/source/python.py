@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from mak.errors import MakError
 from mak.model import Node, NodeId, NodeKind
-from mak.source.file import Newer, SourceFile, join
+from mak.source.file import FLAW, Newer, SourceFile, join
 from mak.source.python_ast import statements
+from mak.source.python_newer import unfit
 from mak.source.statement import Statement
 from mak.source.text import blob_id, newline_of, python_codec, utf8_lines
 from mak.source.tiling import tile
-
-#: Bytes above which no parser for newer syntax is asked: it is superlinear in places.
-NEWER_BYTES = 400_000
-#: Depth of brackets above which it is not asked either: it recurses on the machine's stack.
-NEWER_DEPTH = 90
 
 #: How `SourceFile.why_whole` ends when another try may come to another result.
 NO_ANSWER = "(the parser for newer syntax gave no answer)"
@@ -43,10 +39,10 @@ class Python:
             lines = utf8_lines(data, raw, codec)
         except UnicodeDecodeError as error:
             return whole(path, data, "", f"is not valid {codec}: byte {error.start}")
-        except (SyntaxError, LookupError) as error:
+        except (SyntaxError, LookupError, UnicodeError) as error:
             return whole(path, data, "", f"has a coding that is not known: {error}")
         if lines is None:
-            return whole(path, data, codec, f"has the coding {codec}, which has no fixed line ends")
+            return whole(path, data, codec, f"has the coding {codec}, which is not based on ASCII")
         is_newer = False
         try:
             found = statements(data, lines)
@@ -54,8 +50,8 @@ class Python:
             reason = f"does not parse: {why(error)}"
             if newer is None or not isinstance(error, SyntaxError):
                 return whole(path, data, codec, reason)
-            if reason_not := unfit(data):
-                return whole(path, data, codec, f"{reason} ({reason_not})")
+            if unfit(data):
+                return whole(path, data, codec, reason)
             try:
                 found = tuple(s for s in newer(data) if isinstance(s, Statement))
             except MakError:
@@ -63,17 +59,14 @@ class Python:
             except (SyntaxError, ValueError, RecursionError):
                 return whole(path, data, codec, reason)
             is_newer = True
-        file = SourceFile(
-            path,
-            data,
-            self.name,
-            tile(path, data, raw, lines, found),
-            newline_of(data),
-            codec,
-            newer=is_newer,
-        )
+        try:
+            nodes = tile(path, data, raw, lines, found)
+        except IndexError:
+            return whole(path, data, codec, f"was given lines that it has not, {FLAW}")
+        newline = newline_of(data)
+        file = SourceFile(path, data, self.name, nodes, newline, codec, newer=is_newer)
         if (flaw := flaw_of(file)) is not None:
-            return whole(path, data, codec, flaw)
+            return whole(path, data, codec, f"{flaw}, {FLAW}")
         return file
 
 
@@ -87,33 +80,17 @@ def whole(path: str, data: bytes, codec: str, why_whole: str = "") -> SourceFile
 
 
 def flaw_of(file: SourceFile) -> str | None:
-    """Check what every cut promises: the nodes tile the file and their ids are unique."""
+    """Say how a cut breaks its promise: the nodes tile the file and their ids are unique."""
     end = 0
     for node in file.nodes:
         if node.start != end or node.end < node.start:
-            return f"was cut with a gap before {node.id.symbol}, please report it"
+            return f"was cut with a gap before {node.id.symbol}"
         end = node.end
     if join(file) != file.data:
-        return "was not cut byte for byte, please report it"
+        return "was not cut byte for byte"
     if len({node.id for node in file.nodes}) != len(file.nodes):
-        return "was cut into nodes of the same name, please report it"
+        return "was cut into nodes of the same name"
     return None
-
-
-def unfit(data: bytes) -> str:
-    """Return why a parser with native recursion must not be given this; empty when it may."""
-    if len(data) > NEWER_BYTES:
-        return "too long to try newer syntax"
-    depth = 0
-    for byte in data.translate(None, _NOT_BRACKETS):
-        depth += 1 if byte in b"([{" else -1
-        if depth > NEWER_DEPTH:
-            return "nested too deeply to try newer syntax"
-        depth = max(depth, 0)
-    return ""
-
-
-_NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 
 def why(error: BaseException) -> str:

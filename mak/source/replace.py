@@ -77,7 +77,10 @@ def unfold(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace
     if node is None or node.kind is not NodeKind.CLASS or len(file.members(node.id)) == 1:
         return [edit]
     indent, unit = indents(file, node)
-    block = read_block(edit.source, node.id, newer, indent=indent, unit=unit, open_suite=True)
+    base = decode(file, node.id)
+    block = read_block(
+        edit.source, node.id, newer, indent=indent, unit=unit, base=base, open_suite=True
+    )
     if isinstance(block, Rejected):
         return [edit]
     block = without_imports(block, newer)

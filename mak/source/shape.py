@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from mak.errors import MakError
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
-from mak.source.file import Newer, Rejected, SourceFile, label
+from mak.source.file import Newer, Rejected, SourceFile, decode, label
 from mak.source.grant import may_write
 from mak.source.python import why
 from mak.source.python_ast import Reader, parse
@@ -66,12 +66,14 @@ def read_block(
     *,
     indent: str = "",
     unit: str = "    ",
+    base: str = "",
     open_suite: bool = False,
 ) -> Block | Rejected:
     """Bring an agent's text to column 0 and parse it.
 
-    `indent` is where the code will stand and `unit` one step of it: text of which only the first
-    line lost its indentation is recognised by them. `open_suite`: a class line alone will do.
+    `indent` is where the code will stand, `unit` one step of it and `base` what stands there: text
+    of which only the first line lost its indentation is recognised by them. `open_suite`: a class
+    line alone will do.
     """
     text = unix(source)
     if "\0" in text or "\ufeff" in text:
@@ -88,7 +90,7 @@ def read_block(
         block = _parsed(flat, newer)
     except _Unparsed as failure:
         block, error = None, str(failure)
-    if indent and not text[:1].isspace() and (block is None or _sunk(block, indent, unit)):
+    if indent and not text[:1].isspace() and (block is None or _sunk(block, base, indent, unit)):
         # Only the first line was stripped of its indentation.
         with suppress(_Unparsed):
             return _parsed(reindent(indent + text, "", unit), newer)
@@ -119,8 +121,14 @@ def _parsed(text: str, newer: Newer | None) -> Block:
     return Block(text, found, tree)
 
 
-def _sunk(block: Block, indent: str, unit: str) -> bool:
-    """Whether the body lies deeper than one step by exactly the indentation that was lost."""
+def _sunk(block: Block, base: str, indent: str, unit: str) -> bool:
+    """Whether all lines but the first are still where they were, or deeper than they can be."""
+    before = [line for line in base.split("\n") if line.strip()]
+    kept = {line for line in before if line.startswith(indent)}
+    moved = {line.removeprefix(indent) for line in before}
+    rest = [line for line in block.lines[1:] if line.strip()]
+    if as_kept := sum(line in kept for line in rest):
+        return as_kept > sum(line in moved for line in rest)
     if block.tree is None or len(block.tree.body) != 1:
         return False
     node = block.tree.body[0]
@@ -182,7 +190,10 @@ def fit(
     """Make `source` the text of `node`, or (`all_of`) of the class `node` with its members."""
     indent, unit = indents(file, node)
     is_class = node.kind is NodeKind.CLASS
-    block = read_block(source, node.id, newer, indent=indent, unit=unit, open_suite=is_class)
+    base = decode(file, node.id)
+    block = read_block(
+        source, node.id, newer, indent=indent, unit=unit, base=base, open_suite=is_class
+    )
     if isinstance(block, Rejected):
         return block
     if node.kind is not NodeKind.HEADER:

@@ -23,6 +23,7 @@ _LEXEME = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_ASCII = b"\n" + bytes(range(32, 127))
 _UNICODE_CODECS = frozenset({"utf-8", "utf-8-sig", "ascii"})
 
 
@@ -69,7 +70,7 @@ def text_codec(data: bytes) -> str:
 def utf8_lines(data: bytes, lines: list[bytes], codec: str) -> list[bytes] | None:
     """Return the lines in UTF-8 without BOM, one for each of `lines`.
 
-    None when the codec does not keep line ends as they are (UTF-7 and the like). Raises
+    None when the codec does not keep line ends and ASCII as they are (UTF-7 and the like). Raises
     UnicodeDecodeError, and LookupError for what is no text codec.
     """
     if codec in _UNICODE_CODECS:
@@ -79,7 +80,17 @@ def utf8_lines(data: bytes, lines: list[bytes], codec: str) -> list[bytes] | Non
             return [lines[0][len(BOM) :], *lines[1:]]
         return lines
     decoded = data.decode(codec).encode("utf-8").splitlines(keepends=True)
-    return decoded if len(decoded) == len(lines) else None
+    return decoded if _keeps_ascii(codec) and len(decoded) == len(lines) else None
+
+
+def _keeps_ascii(codec: str) -> bool:
+    """Whether what is ASCII stands for itself, both ways: so that code can be told in the bytes."""
+    try:
+        return (
+            _ASCII.decode(codec).encode("ascii") == _ASCII == _ASCII.decode("ascii").encode(codec)
+        )
+    except UnicodeError:
+        return False
 
 
 def to_str(data: bytes, codec: str) -> str:
@@ -165,9 +176,17 @@ def squeeze(code: str) -> str:
 
 
 def one_line(code: str) -> str:
-    """Return code on one line: no comments, runs of white space as one space."""
-    text = _LEXEME.sub(lambda m: m[1] or ("" if m[2] else " "), code)
-    return re.sub(r"([(\[{]) | (?=[)\]}])", r"\1", text).replace(",)", ")").strip()
+    """Return code on one line, without comments; what stood on one line keeps its spaces."""
+
+    def flatten(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[1]
+        return "" if match[2] else "\n" if "\n" in match[0] else match[0]
+
+    text = _LEXEME.sub(flatten, unix(code).replace("\\\n", "\n"))
+    text = re.sub(r",?\s*\n\s*([)\]}])", r"\1", text)
+    text = re.sub(r"([(\[{])\s*\n\s*", r"\1", text)
+    return re.sub(r"\s*\n\s*", " ", text).strip()
 
 
 def reindent(text: str, indent: str, unit: str) -> str:

@@ -1,0 +1,9 @@
+class A:
+\
+    x = 1
+    y = 2
+
+
+def f():
+    \
+    return 1

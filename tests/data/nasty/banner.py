@@ -1,0 +1,8 @@
+#!/usr/bin/env python
+# license
+
+# section
+
+# about f
+def f():
+    pass

@@ -1,0 +1,5 @@
+# coding: cp1252
+x = '€'
+
+
+def f(): return '…'

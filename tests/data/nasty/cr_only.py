@@ -1,0 +1,1 @@
+import osdef f():    return osdef g():    return 2

@@ -1,0 +1,10 @@
+import os
+
+
+class A:
+    x = 1
+
+    def f(self):
+        '''a
+        b'''
+        return os

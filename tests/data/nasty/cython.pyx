@@ -1,0 +1,2 @@
+cdef int f(int x):
+    return x

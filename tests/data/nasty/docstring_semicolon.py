@@ -1,0 +1,2 @@
+'''doc'''; x = 1
+import os

@@ -1,0 +1,8 @@
+# coding: euc-jp
+x = 'ÆüËÜ'
+
+
+class A:
+    y = '¸ì'
+
+    def f(self): return self

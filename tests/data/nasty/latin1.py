@@ -1,0 +1,7 @@
+# -*- coding: latin-1 -*-
+"""Señor."""
+name = 'éè'
+
+
+def f():
+    return 'ü'

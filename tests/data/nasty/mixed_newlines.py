@@ -1,0 +1,6 @@
+import os
+
+def f():    return 1
+
+def g():
+    return 2x = 1

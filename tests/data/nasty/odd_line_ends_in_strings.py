@@ -1,0 +1,7 @@
+x = "ab"
+y = """  """  #  
+#  comment
+
+
+def f():
+    return ""

@@ -1,0 +1,6 @@
+lazy import os
+lazy from a import b
+
+
+def f():
+    return os

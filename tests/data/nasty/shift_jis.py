@@ -1,0 +1,7 @@
+# coding: shift_jis
+x = '表示'
+# コメント表
+
+
+def f():
+    return 'ソ'

@@ -1,0 +1,5 @@
+from {{ package }} import x
+
+
+def f():
+    return {{ value }}
