@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mak.kernel import Review
     from mak.plan import Estimate
 
-#: Nodes of a task, and remarks of a plan, that are listed one by one.
-SHOWN = 6
+#: Files of a task, and hot nodes of a plan, that are listed one by one.
+SHOWN = 8
 
 
 class Styled(NamedTuple):
@@ -61,17 +61,26 @@ def _task(task: Task) -> Iterator[Styled]:
         ("creates", task.creates),
         ("reads", task.reads),
     ):
-        if nodes:
-            yield Styled(f"      {label:<8} {_nodes(nodes)}")
+        for line in _by_file(nodes):
+            yield Styled(f"      {label:<8} {line}")
+            label = ""
     if task.depends_on:
         yield Styled(f"      {'after':<8} {', '.join(task.depends_on)}")
     if task.model:
         yield Styled(f"      {'model':<8} {task.model}")
 
 
-def _nodes(nodes: tuple[NodeId, ...]) -> str:
-    text = ", ".join(map(str, nodes[:SHOWN]))
-    return text + (f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else "")
+def _by_file(nodes: tuple[NodeId, ...]) -> Iterator[str]:
+    """Return nodes as a line for each file, ``path::one, two``."""
+    files: dict[str, list[str]] = {}
+    for node in nodes:
+        symbol = str(node).removeprefix(node.path)
+        files.setdefault(node.path, []).append(symbol.removeprefix("::"))
+    for path, symbols in list(files.items())[:SHOWN]:
+        text = ", ".join(symbol for symbol in symbols if symbol)
+        yield f"{path}::{text}" if text else path
+    if len(files) > SHOWN:
+        yield f"and {count(len(files) - SHOWN, 'more file')}"
 
 
 def estimate(guess: Estimate) -> str:

@@ -28,8 +28,12 @@ def _escape(char: str) -> str:
 
 
 def write_data(text: str) -> None:
-    """Write what was asked for to stdout; a line break is added."""
+    """Write what was asked for to stdout; a line break is added.
+
+    It is there at once, so that where both streams go to one place they keep their order.
+    """
     sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def write_json(data: Any) -> None:

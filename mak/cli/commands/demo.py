@@ -9,6 +9,8 @@ from mak.cli import terminal
 from mak.cli.command import EXIT_FAILED, Command
 from mak.errors import UsageError
 
+#: One more than can start at once, so that what waits waits for a lock.
+AGENTS = 6
 NO_LLM = "No LLM takes part: the built-in agent refactors, and one answer is scripted."
 
 
@@ -49,7 +51,12 @@ def run(args: Namespace) -> int:
         return Decision(approved=True)
 
     options = Options(
-        config=Config(), models=("builtin",), planner="builtin", review=review, emit=view.emit
+        config=Config(),
+        models=("builtin",),
+        planner="builtin",
+        max_agents=AGENTS,
+        review=review,
+        emit=view.emit,
     )
     with Store.open(root) as store:
         code = carry_out(store, view, lambda: start(store, plan, options))
