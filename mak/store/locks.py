@@ -86,14 +86,6 @@ def leave(state: State, holders: Collection[str], op: str = "leave") -> State:
     )
 
 
-def holds(state: State, holder: str, fence: int) -> bool:
-    """Whether a holder still has what it was granted up to a fence: the check before a commit.
-
-    Claims that nobody but their holder may give up go with the holder, so knowing it is enough.
-    """
-    return holder in state.holders and state.fence >= fence
-
-
 def rows(state: State, is_alive: Callable[[str], bool]) -> list[LockRow]:
     """List the claims, by node."""
     alive = {name: is_alive(name) for name in state.holders}

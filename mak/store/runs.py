@@ -10,6 +10,7 @@ import bisect
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -143,30 +144,28 @@ class Runs:
         known = self._open.get(run)
         if known is not None and known.commit == commit:
             return known
-        found = self._commit(commit)
-        return _Open(commit, _started(found), _Folder.read(found.tree))
+        with _reading(run):
+            found = self._commit(commit)
+            return _Open(commit, _started(found), _Folder.read(found.tree))
 
     # -------------------------------------------------------------------------------- reading
 
     def document(self, run: str, path: str) -> bytes | None:
         """Return a document of a run; None when there is no such run or document."""
-        with git_errors(f"reading run {run}"):
+        with _reading(run):
             tree = self._tree(run)
-            if tree is None:
+            name = _quoted(path)
+            if tree is None or name not in tree:
                 return None
-            try:
-                found = tree[_quoted(path)]
-            except KeyError:
-                return None
+            found = tree[name]
             return found.data if isinstance(found, pygit2.Blob) else None
 
     def documents(self, run: str, prefix: str) -> dict[str, bytes]:
         """Return the documents of a run whose path begins with `prefix`, by path."""
-        with git_errors(f"reading run {run}"):
+        with _reading(run):
             tree = self._tree(run)
-            if tree is None:
-                return {}
-            return {path: data for path, data in _walk(tree, "", prefix) if path.startswith(prefix)}
+            found = _walk(tree, "", prefix) if tree is not None else ()
+            return {path: data for path, data in found if path.startswith(prefix)}
 
     def names(self) -> list[str]:
         """Return the runs of the repository, the one that was started last first."""
@@ -187,6 +186,17 @@ class Runs:
         found = self._repository.handle[commit]
         assert isinstance(found, pygit2.Commit)
         return found
+
+
+@contextmanager
+def _reading(run: str) -> Iterator[None]:
+    with git_errors(f"reading run {run}"):
+        try:
+            yield
+        except KeyError as error:
+            raise StoreError(
+                f"reading run {run}: an object is missing: {error.args[0]}", hint="git fsck"
+            ) from error
 
 
 def _walk(tree: pygit2.Tree, where: str, prefix: str) -> Iterator[tuple[str, bytes]]:

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from mak.errors import StoreError, UsageError
 from mak.store import Store
+from mak.store.guard import FileLock
+from mak.store.repository import Repository
+from mak.store.runs import Runs
 from tests.conftest import git
 from tests.store.writers import record_documents, started
 
@@ -58,7 +61,7 @@ hard = st.sampled_from([".", "..", ".git", "git~1", "a.lock", "é", "a b", "x" *
 paths = st.lists(names | hard, min_size=1, max_size=3).map("/".join)
 
 
-@settings(max_examples=25)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.dictionaries(paths, st.binary(max_size=20), min_size=1), min_size=1, max_size=4))
 def test_a_record_is_a_dictionary_of_documents(
     tmp_path_factory: pytest.TempPathFactory, batches: list[dict[str, bytes]]
@@ -67,21 +70,32 @@ def test_a_record_is_a_dictionary_of_documents(
     if not root.exists():
         root.mkdir()
         git(root, "init", "-q", "-b", "main")
+    repository = Repository.open(root, write=False)
+    lock = FileLock(tmp_path_factory.getbasetemp() / "records.lock")
     run = f"r{time.monotonic_ns()}"
     expected: dict[str, bytes] = {}
-    writer, reader = Store.open(root), Store.open(root)
-    writer.start_run(run, {})
+    writer, reader = Runs(repository, lock), Runs(repository, lock)
+    writer.start(run, {})
     for batch in batches:
         if any(_clash(path, other) for path in batch for other in (*expected, *batch)):
             continue
         # Now and then another process goes on with the record.
         if len(batch) % 2:
-            writer = Store.open(root)
+            writer = Runs(repository, lock)
         writer.record(run, batch)
         expected.update(batch)
-    assert reader.run_documents(run, "") == expected
+    assert reader.documents(run, "") == expected
     for path, data in expected.items():
-        assert reader.run_document(run, path) == data
+        assert reader.document(run, path) == data
+
+
+def test_git_finds_nothing_wrong_with_hard_names(make_repo: MakeRepo) -> None:
+    root = make_repo({"a.py": ""})
+    hard = [".", "..", ".git", "git~1", "a.lock", "é", "a b", "x" * 80, "-n", "%2E", ".gitmodules"]
+    with Store.open(root) as store:
+        store.start_run("r1", {f"{name}/{name}": b"" for name in hard})
+        store.record("r1", {f"replies/{name}": b"" for name in hard})
+        assert len(store.run_documents("r1", "")) == 2 * len(hard)
     assert git(root, "fsck", "--strict", "--no-dangling") == ""
 
 
@@ -116,6 +130,21 @@ def test_a_repository_without_runs_has_none(make_repo: MakeRepo) -> None:
         assert store.runs() == []
         assert store.run_document("r1", "meta.json") is None
         assert store.run_documents("r1", "") == {}
+
+
+def test_a_record_with_a_missing_object_is_named(make_repo: MakeRepo) -> None:
+    root = make_repo({"a.py": ""})
+    with Store.open(root) as store:
+        store.start_run("r1", {"a": b"1", "b/c": b"2"})
+    oid = git(root, "rev-parse", "refs/mak/runs/r1:b").strip()
+    (root / ".git/objects" / oid[:2] / oid[2:]).unlink()
+    with Store.open(root) as store:
+        assert store.run_document("r1", "a") == b"1"
+        for read in (store.run_document, store.run_documents):
+            with pytest.raises(StoreError, match=f"reading run r1: .*{oid}"):
+                read("r1", "b/c")
+        with pytest.raises(StoreError, match=oid):
+            store.record("r1", {"d": b""})
 
 
 def test_a_run_is_started_once_and_before_it_is_recorded(make_repo: MakeRepo) -> None:
