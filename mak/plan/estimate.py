@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mak.model import NodeId, Plan, Task
+from mak.model import Aspect, NodeId, Plan, Task
 from mak.plan.shown import CHARS_PER_TOKEN
 from mak.providers.vendors import VENDORS
 from mak.source import Sources
@@ -52,17 +52,13 @@ def hot_nodes(plan: Plan) -> tuple[tuple[NodeId, int], ...]:
     """
     wanted: dict[NodeId, set[str]] = {}
     for task in plan.tasks:
-        for node in {node.node if not _is_all(node) else node for node in task.writes}:
-            wanted.setdefault(node, set()).add(task.id)
+        for node in task.writes:
+            at = node if node.aspect is Aspect.ALL else node.node
+            wanted.setdefault(at, set()).add(task.id)
     for node, tasks in wanted.items():
-        for container in node.containers:
-            tasks |= wanted.get(container, set()) if container != node else set()
+        tasks.update(*(wanted.get(container, ()) for container in node.containers))
     hot = [(node, len(tasks)) for node, tasks in wanted.items() if len(tasks) > 1]
     return tuple(sorted(hot, key=lambda item: (-item[1], item[0])))
-
-
-def _is_all(node: NodeId) -> bool:
-    return node in (container for container in node.containers)
 
 
 def estimate(

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from mak.model import Node, NodeId, NodeKind
 from mak.plan.words import Mentions, split, stem
@@ -22,6 +21,8 @@ from mak.source import SourceFile, Sources
 _COMMON = 8
 #: How many of the best files others can be close to.
 _SEEDS = 8
+#: What scores less than this share of the best is shown only where there is room to spare.
+_FAINT = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Ranking:
 
     #: Paths that have anything to do with it, best first.
     paths: tuple[str, ...]
-    #: Paths of code that have not, smallest and shallowest first.
+    #: Paths of other code, best first.
     rest: tuple[str, ...]
     #: What the request names outright, best first: its source is worth showing.
     named: tuple[NodeId, ...]
@@ -40,14 +41,22 @@ class Ranking:
 
 @dataclass(slots=True)
 class _Entry:
-    """One file with everything that words are looked for in."""
+    """One file with everything that words are looked for in, in lower case."""
 
     path: str
+    #: None when it is not code.
     file: SourceFile | None
+    #: Its bytes; 0 when it is not code.
     size: int
+    #: The path in lower case, and parts of it; the module in the case it has.
     place: str
+    module: str
+    folder: str
+    stem: str
+    #: Symbols and signatures.
     head: str
     text: bytes
+    imports: bytes
     score: float = 0.0
 
 
@@ -56,23 +65,21 @@ def rank(request: Mentions, sources: Sources) -> Ranking:
     sources.load()
     entries = [_entry(sources, path) for path in sources.paths]
     named_files = _score_paths(request.paths, entries)
-    named_nodes, wanted = _score_names(request.names, entries)
+    wanted: dict[str, set[NodeId]] = {}
+    named_nodes = [
+        *_score_dotted(request.dotted, entries, wanted),
+        *_score_names(request.names, entries, wanted),
+    ]
     _score_words(request.words, entries, wanted)
     _score_proximity(entries)
     for entry in entries:
-        entry.score *= 1 / (1 + 0.1 * math.log10(1 + entry.size / 4_000))
-    scored = sorted(
-        (entry for entry in entries if entry.score > 0),
-        key=lambda entry: (-round(entry.score, 6), entry.size, entry.path),
-    )
-    rest = sorted(
-        (entry for entry in entries if entry.score <= 0 and entry.file is not None and entry.size),
-        key=lambda entry: (entry.path.count("/"), entry.size, entry.path),
-    )
-    position = {entry.path: i for i, entry in enumerate(scored)}
-    named = sorted(
-        dict.fromkeys((*named_files, *named_nodes)), key=lambda id: (position[id.path], id)
-    )
+        entry.score /= 1 + 0.1 * math.log10(1 + entry.size / 4_000)
+    entries.sort(key=_by_score)
+    least = _FAINT * max((entry.score for entry in entries), default=0.0)
+    scored = [entry for entry in entries if entry.score > least]
+    rest = [entry for entry in entries[len(scored) :] if entry.size]
+    position = {entry.path: i for i, entry in enumerate(entries)}
+    named = sorted({*named_files, *named_nodes}, key=lambda id: (position[id.path], id))
     return Ranking(
         tuple(entry.path for entry in scored),
         tuple(entry.path for entry in rest),
@@ -97,11 +104,18 @@ def defines(node: Node) -> bool:
 
 
 def _entry(sources: Sources, path: str) -> _Entry:
+    place = path.lower()
+    folder, _, name = place.rpartition("/")
+    stem_ = name.partition(".")[0]
     if not is_code(path):
-        return _Entry(path, None, 0, path.lower(), "", b"")
+        return _Entry(path, None, 0, place, "", folder, stem_, "", b"", b"")
     file = sources.file(path)
-    head = "\n".join(f"{node.id.symbol} {node.signature}" for node in file.nodes).lower()
-    return _Entry(path, file, len(file.data), path.lower(), head, file.data.lower())
+    head = "\n".join([f"{node.id.symbol} {node.signature}" for node in file.nodes]).lower()
+    text = file.data.lower()
+    first = file.nodes[0]
+    imports = text[: first.end] if first.kind is NodeKind.HEADER else b""
+    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+    return _Entry(path, file, len(file.data), place, module, folder, stem_, head, text, imports)
 
 
 def _score_paths(paths: Iterable[str], entries: list[_Entry]) -> list[NodeId]:
@@ -119,41 +133,62 @@ def _score_paths(paths: Iterable[str], entries: list[_Entry]) -> list[NodeId]:
     return named
 
 
+def _score_dotted(
+    dotted: Iterable[str], entries: list[_Entry], wanted: dict[str, set[NodeId]]
+) -> list[NodeId]:
+    """Score files that define ``module.name`` or ``Class.name``; return those definitions."""
+    named: list[NodeId] = []
+    for name in dotted:
+        leaf = name.rpartition(".")[2]
+        found = [
+            (entry, node.id)
+            for entry in entries
+            if entry.file is not None and leaf.lower() in entry.head
+            for node in entry.file.nodes
+            if defines(node)
+            and name_of(node) == leaf
+            and f".{entry.module}.{node.id.symbol}".endswith(f".{name}")
+        ]
+        for entry, id in found:
+            entry.score += 80 / len(found)
+            wanted.setdefault(entry.path, set()).add(id)
+        if len(found) <= _COMMON:
+            named += [id for _, id in found]
+    return named
+
+
 def _score_names(
-    names: tuple[str, ...], entries: list[_Entry]
-) -> tuple[list[NodeId], dict[str, set[NodeId]]]:
-    """Score files that define or mention a name; return its definitions."""
-    definitions: dict[str, list[tuple[_Entry, NodeId]]] = {name: [] for name in names}
-    modules: dict[str, list[_Entry]] = {name: [] for name in names}
+    names: Iterable[str], entries: list[_Entry], wanted: dict[str, set[NodeId]]
+) -> list[NodeId]:
+    """Score files that define or mention a name, or are called like it; return definitions."""
+    definitions: dict[str, list[tuple[_Entry, Node]]] = {name: [] for name in names}
+    modules: dict[str, list[_Entry]] = {name.lower(): [] for name in definitions}
     for entry in entries:
         if entry.file is None:
             continue
-        module = PurePosixPath(entry.path).stem
-        if module in modules:
-            modules[module].append(entry)
+        if entry.stem in modules:
+            modules[entry.stem].append(entry)
         for node in entry.file.nodes:
             for name in (name_of(node),) if defines(node) else node.names:
                 if name in definitions:
-                    definitions[name].append((entry, node.id))
+                    definitions[name].append((entry, node))
     named: list[NodeId] = []
-    wanted: dict[str, set[NodeId]] = {}
-    for name in names:
-        found = definitions[name]
-        for entry, id in found:
+    for name, found in definitions.items():
+        for entry, node in found:
             entry.score += 40 / len(found)
-            wanted.setdefault(entry.path, set()).add(id)
-            if len(found) <= _COMMON:
-                named.append(id)
-        for entry in modules[name]:
-            entry.score += 15 / len(modules[name])
+            wanted.setdefault(entry.path, set()).add(node.id)
+            if len(found) <= _COMMON and defines(node):
+                named.append(node.id)
+        for entry in modules[name.lower()]:
+            entry.score += 15 / len(modules[name.lower()])
         users = [entry for entry in entries if name.lower().encode() in entry.text]
         for entry in users:
             entry.score += 6 / (1 + math.log2(len(users)))
-    return named, wanted
+    return named
 
 
 def _score_words(
-    words: tuple[str, ...], entries: list[_Entry], wanted: dict[str, set[NodeId]]
+    words: Iterable[str], entries: list[_Entry], wanted: dict[str, set[NodeId]]
 ) -> None:
     total = len(entries)
     for word in words:
@@ -181,32 +216,26 @@ def _has_word(node: Node, word: str) -> bool:
 
 
 def _score_proximity(entries: list[_Entry]) -> None:
-    seeds = sorted(
-        (entry for entry in entries if entry.score > 0 and entry.file is not None),
-        key=lambda entry: (-round(entry.score, 6), entry.size, entry.path),
-    )[:_SEEDS]
-    bonus = [0.0] * len(entries)
+    code = [entry for entry in entries if entry.file is not None]
+    seeds = sorted((entry for entry in code if entry.score > 0), key=_by_score)[:_SEEDS]
+    bonus = [0.0] * len(code)
     for seed in seeds:
-        folder, stem_ = str(PurePosixPath(seed.path).parent), PurePosixPath(seed.path).stem
-        seed_imports = _header(seed)
-        for i, entry in enumerate(entries):
-            if entry is seed or entry.file is None:
-                continue
-            path = PurePosixPath(entry.path)
-            near = 0.1 if str(path.parent) == folder else 0.0
-            if path.stem in (f"test_{stem_}", f"{stem_}_test") or stem_ == f"test_{path.stem}":
+        imported = seed.stem.encode() if len(seed.stem) > 3 else None
+        tests = (f"test_{seed.stem}", f"{seed.stem}_test", seed.stem.removeprefix("test_"))
+        for i, entry in enumerate(code):
+            near = 0.1 if entry.folder == seed.folder else 0.0
+            if entry.stem in tests and entry.stem != seed.stem:
                 near += 0.3
-            if len(path.stem) > 3 and path.stem.lower().encode() in seed_imports:
+            if len(entry.stem) > 3 and entry.stem.encode() in seed.imports:
                 near += 0.15
-            if len(stem_) > 3 and stem_.lower().encode() in _header(entry):
+            if imported is not None and imported in entry.imports:
                 near += 0.15
-            bonus[i] += near * seed.score
-    for entry, more in zip(entries, bonus, strict=True):
+            if near and entry is not seed:
+                bonus[i] += near * seed.score
+    for entry, more in zip(code, bonus, strict=True):
         entry.score += more
 
 
-def _header(entry: _Entry) -> bytes:
-    """Return the lower-case text of a file's imports."""
-    assert entry.file is not None
-    first = entry.file.nodes[0]
-    return entry.text[: first.end] if first.kind is NodeKind.HEADER else b""
+def _by_score(entry: _Entry) -> tuple[float, int, int, str]:
+    """Order by score, then place near the top, then size; a path settles what is left."""
+    return -round(entry.score, 6), entry.place.count("/"), entry.size, entry.path

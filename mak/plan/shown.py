@@ -21,12 +21,15 @@ from mak.source import Sources
 
 #: Characters that one token stands for, on average.
 CHARS_PER_TOKEN = 3.6
-#: Shares of the room: the tree at most, source of what is named at most (and half of that for one
-#: node), one outline at most, outlines of files that nothing points to at most.
+#: Shares of the room, at most: the tree, the source of what is named (of one node half of that),
+#: the outline of one of the first files and of a later one, all outlines of faint files.
 _TREE = 1 / 6
 _SOURCE = 1 / 2
 _OUTLINE = 1 / 6
+_SMALL = 1 / 25
 _OTHERS = 1 / 4
+#: How many files are the first.
+_FIRST = 5
 
 
 class Shown:
@@ -96,8 +99,9 @@ class Shown:
             if used > room:
                 break
             nodes = wanted.get(path, frozenset())
+            share = _OUTLINE if len(texts) < _FIRST else _SMALL
             texts[path] = outline(
-                self._sources.file(path), room=int(self._room * _OUTLINE), wanted=nodes
+                self._sources.file(path), room=int(self._room * share), wanted=nodes
             )
             used += len(texts[path]) + 1
         fits = _fits([len(text) + 1 for text in texts.values()], room)

@@ -27,12 +27,15 @@ _STOP = frozenset(
 #: How many plain words of a request are looked for; the first ones.
 _MOST = 32
 
-_PATH = re.compile(r"[\w.~+-]*(?:[/\\][\w.~+-]+)+|[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
+#: Anything with a slash, and names with an ending that files have.
+_PATH = re.compile(
+    r"[\w.~+-]*(?:[/\\][\w.~+-]+)+"
+    r"|[\w.-]+\.(?:pyi?|md|rst|txt|toml|ya?ml|json|cfg|ini|html?|css|[jt]sx?|sql|sh|csv|lock)\b(?!\.\w|\()"
+)
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _QUOTED = re.compile(r"`([^`\n]+)`|'([^'\n\s]+)'|\"([^\"\n\s]+)\"")
 _CALLED = re.compile(r"([^\W\d]\w*)\(")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_SYMBOL = re.compile(r"::([^\s`'\",;()]+)")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 
@@ -42,6 +45,8 @@ class Mentions:
 
     #: As written, with ``/``; whether they exist is not known.
     paths: tuple[str, ...]
+    #: Names with their module or class: ``pkg.mod.f``, ``C.m``; those of ids without the path.
+    dotted: tuple[str, ...]
     #: Names that are surely meant as code: quoted, called, dotted, with ``_`` or inner capitals.
     names: tuple[str, ...]
     #: Stems of other words, lower case.
@@ -51,29 +56,32 @@ class Mentions:
 def mentions(request: str) -> Mentions:
     """Find what `request` names."""
     paths: dict[str, None] = {}
-    for match in _PATH.finditer(request):
-        path = match[0].replace("\\", "/").strip(".").removeprefix("/")
-        if path:
-            paths[path] = None
+    dotted: dict[str, None] = {}
     names: dict[str, None] = {}
-    for match in _SYMBOL.finditer(request):
-        names.update(dict.fromkeys(_IDENTIFIER.findall(match[1].partition("#")[0])))
-    for match in _DOTTED.finditer(request):
+    words: dict[str, None] = {}
+
+    def take_path(match: re.Match[str]) -> str:
+        paths[match[0].replace("\\", "/").strip(".").removeprefix("/")] = None
+        return " "
+
+    rest = _PATH.sub(take_path, request)
+    for match in _DOTTED.finditer(rest):
+        dotted[match[0]] = None
         names.update(dict.fromkeys(match[0].split(".")))
-    for match in _CALLED.finditer(request):
+    for match in _CALLED.finditer(rest):
         names[match[1]] = None
-    for match in _QUOTED.finditer(request):
+    for match in _QUOTED.finditer(rest):
         quoted = match[1] or match[2] or match[3]
         if len(quoted.split()) == 1:
             names.update(dict.fromkeys(_IDENTIFIER.findall(quoted)))
-    words: dict[str, None] = {}
-    for word in _IDENTIFIER.findall(request):
+    for word in _IDENTIFIER.findall(rest):
         if _is_code(word):
             names[word] = None
         for part in split(word):
             if len(part) > 2 and part not in _STOP and stem(part) not in _STOP:
                 words[stem(part)] = None
-    return Mentions(tuple(paths), tuple(names), tuple(words)[:_MOST])
+    paths.pop("", None)
+    return Mentions(tuple(paths), tuple(dotted), tuple(names), tuple(words)[:_MOST])
 
 
 def split(name: str) -> list[str]:

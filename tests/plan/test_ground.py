@@ -183,7 +183,7 @@ tasks = st.builds(
 TREE = sources(REPO)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(tasks, max_size=4, unique_by=lambda t: t.id))
 def test_no_plan_breaks_grounding_and_what_passes_is_sound(made: list[Task]) -> None:
     known = {t.id for t in made}
