@@ -195,6 +195,27 @@ def _is_other(names: Names, thing: Thing, target: Variable) -> bool:
     return not isinstance(thing, Variable) or bool(names.definitions(thing))
 
 
+def is_imported(names: Names, variable: Variable) -> bool:
+    """Whether another module takes a name from the module that has it."""
+    name = variable.name
+    for path in names.index.mentioning(name):
+        facts = names.facts(path)
+        if facts is None or path == variable.path:
+            continue
+        if any(
+            entry.name == name and names.imported(path, entry) == variable
+            for entry in facts.imports
+        ):
+            return True
+        if names.star(path, name) == variable:
+            return True
+        for use in facts.uses(name):
+            for position, spelled in enumerate(use.names):
+                if position and spelled == name and variable in names.use(path, use, position):
+                    return True
+    return False
+
+
 def _in_file(
     names: Names, facts: Facts, path: str, name: str, target: Variable
 ) -> Iterator[Reference]:

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.source.facts import Definition, Facts, ParameterKind
@@ -99,7 +99,7 @@ class AddParameter:
         found = signature(names, target)
         if isinstance(found, Refusal):
             return Refusal(f"{self}: {found.reason}")
-        return _Addition(names, found, self).find()
+        return _Addition(names, found, replace(self, target=spell(names, target))).find()
 
 
 class _Addition:

@@ -8,11 +8,17 @@ from mak.source.names import names_of
 from mak.source.refactor.add_parameter import AddParameter
 from mak.source.refactor.rename import Rename
 from mak.source.refactor.rename_parameter import RenameParameter
+from mak.source.refactor.replace_calls import ReplaceCalls
 from mak.source.refactor.sites import Intent, Refusal, Sites
 from mak.source.tree import Sources
 
 #: In the order in which a sentence is offered to them.
-REFACTORINGS: tuple[type[Intent], ...] = (RenameParameter, Rename, AddParameter)
+REFACTORINGS: tuple[type[Intent], ...] = (
+    RenameParameter,
+    Rename,
+    AddParameter,
+    ReplaceCalls,
+)
 
 _SENTENCE = re.compile(
     r"\s*(?:\n|;|,?\s+(?:and\s+)?then\s+|,\s+and\s+(?=(?:rename|move|add|replace)\b)|"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.model import Aspect, NodeId, NodeKind
@@ -67,13 +67,14 @@ class Rename:
         assert facts is not None
         if home.name.startswith("__") and home.name.endswith("__"):
             return Refusal(f"{self}: {home.name} has a meaning to Python")
+        sentence = str(replace(self, target=spell(names, home)))
         if home.scope == 0:
-            return _ModuleRename(names, home, self.new).find(str(self))
+            return _ModuleRename(names, home, self.new).find(sentence)
         bound = facts.bound(home.scope, home.name)
         if facts.scopes[home.scope].kind is ScopeKind.CLASS and all(
             b.kind is BindingKind.FUNCTION for b in bound
         ):
-            return _MethodRename(names, home, self.new).find(str(self))
+            return _MethodRename(names, home, self.new).find(sentence)
         return Refusal(
             f"{self}: {spell(names, home)} is neither at module level nor a method; "
             "only those can be renamed"
@@ -90,7 +91,7 @@ class _ModuleRename:
         self.survey = Survey(names)
         self._renamed: dict[Variable, bool] = {}
 
-    def find(self, what: str) -> Sites | Refusal:
+    def find(self, sentence: str) -> Sites | Refusal:
         for path in self.names.index.mentioning(self.old):
             facts = self.names.facts(path)
             if facts is None:
@@ -111,7 +112,7 @@ class _ModuleRename:
             if facts is not None:
                 self.clashes(path, facts)
         _rename_nodes(self.survey, self.home, self.new)
-        return self.survey.sites(what)
+        return self.survey.sites(sentence)
 
     def renamed(self, variable: Variable | None) -> bool:
         """Whether a variable is the definition, or gets it by imports of that name only."""
@@ -274,11 +275,11 @@ class _MethodRename:
         self.old, self.new = home.name, new
         self.survey = Survey(names)
 
-    def find(self, what: str) -> Sites | Refusal:
+    def find(self, sentence: str) -> Sites | Refusal:
         group = family(self.names, self.home)
         doubts = doubtful(self.names, group)
         if doubts:
-            return Refusal(f"{what}: these places may mean it or something else", doubts)
+            return Refusal(f"{sentence}: these places may mean it or something else", doubts)
         self.clashes(group)
         for path in self.names.index.mentioning(self.old):
             facts = self.names.facts(path)
@@ -295,7 +296,7 @@ class _MethodRename:
         if len(group.members) > 1:
             others = ", ".join(spell(self.names, m) for m in group.members if m != self.home)
             self.survey.remark(f"renamed with it, since they override one another: {others}")
-        return self.survey.sites(what)
+        return self.survey.sites(sentence)
 
     def tokens(self, path: str, facts: Facts, group: Family) -> None:
         members = frozenset(group.members)
@@ -367,7 +368,6 @@ def _rename_nodes(survey: Survey, variable: Variable, new: str) -> None:
         suffix = node.symbol.removeprefix(qualname(names, variable))
         survey.creates.append(NodeId(node.path, symbol + suffix))
         survey.renamed.append(node)
-        survey.together.add(node.path)
 
 
 def _chain(facts: Facts, scope: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.source.facts import BindingKind, Definition, Facts, ParameterKind
@@ -14,6 +14,7 @@ from mak.source.refactor.rename import between, captured
 from mak.source.refactor.signature import Signature, Site, signature
 from mak.source.refactor.sites import Refusal, Sites, Survey
 from mak.source.refactor.target import KIND, NAME, locate, why_no_name
+from mak.source.refactor.target import spell as spell_target
 from mak.source.resolve import Names, Variable
 
 _NAMED = r"[`'\"]?(?P<{}>\w+)[`'\"]?"
@@ -80,7 +81,8 @@ class RenameParameter:
         found = signature(names, target)
         if isinstance(found, Refusal):
             return Refusal(f"{self}: {found.reason}")
-        return _ParameterRename(names, found, self.old, self.new).find(str(self))
+        sentence = str(replace(self, target=spell_target(names, target)))
+        return _ParameterRename(names, found, self.old, self.new).find(sentence)
 
 
 class _ParameterRename:
@@ -92,7 +94,7 @@ class _ParameterRename:
         self.old, self.new = old, new
         self.survey = Survey(names)
 
-    def find(self, what: str) -> Sites | Refusal:
+    def find(self, sentence: str) -> Sites | Refusal:
         kinds = [
             (path, facts, definition, parameter.kind)
             for path, facts, definition in self.function.definitions()
@@ -105,16 +107,16 @@ class _ParameterRename:
                 for _, _, definition in self.function.definitions()
                 for parameter in definition.parameters
             )
-            return Refusal(f"{what}: it has no parameter {self.old}", tuple(known))
+            return Refusal(f"{sentence}: it has no parameter {self.old}", tuple(known))
         for path, facts, definition, _ in kinds:
             self.definition(path, facts, definition)
         if any(kind in _BY_KEYWORD for *_, kind in kinds):
             doubts = tuple(self.keyword_doubts())
             if doubts:
-                return Refusal(f"{what}: these places may pass it by keyword", doubts)
+                return Refusal(f"{sentence}: these places may pass it by keyword", doubts)
             for site in self.function.sites():
                 self.site(site)
-        return self.survey.sites(what)
+        return self.survey.sites(sentence)
 
     def definition(self, path: str, facts: Facts, definition: Definition) -> None:
         survey, variable = self.survey, Variable(path, definition.scope, self.old)

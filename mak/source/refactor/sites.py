@@ -71,6 +71,8 @@ class Patch:
 class Sites:
     """Everything that one refactoring changes."""
 
+    #: What is done, naming the definition by its node: `parse` reads it back.
+    sentence: str
     #: By unit: a node, a class with its members (``#all``) or a file that is one node.
     patches: Mapping[NodeId, tuple[Patch, ...]]
     #: Edits of other kinds, by the path they belong to.
@@ -81,8 +83,6 @@ class Sites:
     api: frozenset[NodeId] = frozenset()
     #: What does not exist yet.
     creates: tuple[NodeId, ...] = ()
-    #: Files whose units belong into one task, since their ids change with one another.
-    together: frozenset[str] = frozenset()
     #: What a person should know; nothing in it stops the change.
     remarks: tuple[str, ...] = ()
 
@@ -109,7 +109,11 @@ class Sites:
                 found.append(Delete(unit))
             else:
                 found.append(Replace(unit, _patched(sources, unit, self.patches[unit])))
-        return (*found, *self.additions.get(path, ()))
+        for path, additions in self.additions.items():
+            own = [unit for unit in self.units if unit.path == path] or [NodeId(path)]
+            if own[0] in units:
+                found.extend(additions)
+        return tuple(found)
 
 
 class Survey:
@@ -122,8 +126,7 @@ class Survey:
         self.deletes: list[NodeId] = []
         self.api: set[NodeId] = set()
         self.creates: list[NodeId] = []
-        self.together: set[str] = set()
-        #: Nodes that get another id, in the files `together`.
+        #: Nodes that get another id.
         self.renamed: list[NodeId] = []
         self._remarks: set[tuple[str, int, str]] = set()
         #: Why the refactoring cannot be done, by what is wrong.
@@ -170,20 +173,20 @@ class Survey:
         if doubt not in self.troubles[reason]:
             self.troubles[reason].append(doubt)
 
-    def sites(self, what: str) -> Sites | Refusal:
-        """Return the result; `what` names the refactoring in a refusal."""
+    def sites(self, sentence: str) -> Sites | Refusal:
+        """Return the result, or why there is none."""
         if self.troubles:
-            return self.refusal(what)
+            return self.refusal(sentence)
         grouped = self._grouped()
         for unit in self.deletes:
             grouped.pop(unit, None)
         return Sites(
+            sentence,
             {unit: tuple(patches) for unit, patches in grouped.items()},
             {path: tuple(edits) for path, edits in self.additions.items() if edits},
             tuple(self.deletes),
-            frozenset(unit for unit in self.api if unit in grouped),
+            frozenset(unit for unit in self.api if unit in grouped or unit in self.deletes),
             tuple(dict.fromkeys(self.creates)),
-            frozenset(self.together),
             self.remarks,
         )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mak.model import NodeId
 from mak.source import Draft, Proposal, Sources
 from mak.source.refactor import Refusal, Sites, find, parse
 from mak.source.text import blob_id
@@ -59,7 +60,7 @@ def applied(base: Sources, files: dict[str, bytes], sites: Sites) -> dict[str, b
         units = [unit for unit in sites.units if unit.path == path]
         granted = {*units, *(unit.node.api for unit in units if unit in sites.api)}
         draft = Draft(base)
-        edits = sites.edits(base, units, path)
+        edits = sites.edits(base, units or [NodeId(path)])
         proposal = draft.propose(edits, frozenset((*granted, *sites.creates)))
         assert isinstance(proposal, Proposal), proposal
         changed = proposal.files[path]

@@ -1,0 +1,8 @@
+def go():
+    from lib.old import fetch
+    return fetch(1)
+
+
+def keep():
+    from lib.old import fetch
+    return fetch(1), fetch

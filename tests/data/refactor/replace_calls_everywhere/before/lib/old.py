@@ -1,0 +1,4 @@
+def fetch(x, deep=False):
+    if deep:
+        return fetch(x)
+    return x

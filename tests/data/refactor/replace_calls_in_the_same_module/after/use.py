@@ -1,0 +1,3 @@
+import m as mm
+
+X = mm.g(3)

@@ -1,0 +1,3 @@
+import m as mm
+
+X = mm.f(3)

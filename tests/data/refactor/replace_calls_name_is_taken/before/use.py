@@ -1,0 +1,5 @@
+from one import f
+
+
+def go(g):
+    return f() + g

@@ -1,0 +1,5 @@
+import one
+
+
+def g():
+    return one.f()
