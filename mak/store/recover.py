@@ -35,6 +35,10 @@ _OURS = 10
 _PATIENCE = 5.0
 
 
+class _Occupied(StoreError):
+    """A person's git holds the index, and not for a moment."""
+
+
 def recover(store: Store) -> list[str]:
     """Finish, or take back, a wave that a dead process left half done; say what was done.
 
@@ -61,7 +65,7 @@ def recover_locked(store: Store) -> list[str]:
         except Restless:
             time.sleep(_PAUSE)
         except StoreError as error:
-            if "index.lock" not in str(error) or not left:
+            if isinstance(error, _Occupied) or "index.lock" not in str(error) or not left:
                 raise
             time.sleep(_PAUSE)
     raise StoreError(
@@ -134,7 +138,9 @@ class _Recovery:
         if self._is_elsewhere():
             return self._superseded("")
         name = self.store.repository.branch_ref
-        with refs.locked(self.store.repository, name, timeout=_PATIENCE, stale_after=None) as ref:
+        branch = refs.locked(self.store.repository, name, timeout=_PATIENCE, stale_after=None)
+        with note.locking(self.store.repository) as locked, branch as ref:
+            locked()
             if ref.target not in (entry.commit, self._base(ref.target)):
                 return self._superseded(ref.target)
             is_on = ref.target == entry.commit
@@ -184,7 +190,7 @@ class _Recovery:
             if lock.stat().st_mtime <= made.commit_time + _OURS:
                 lock.unlink()
                 return
-            raise StoreError(
+            raise _Occupied(
                 f"recovering {self.entry}: another git command holds {lock}",
                 hint=f"let it end; when none is running: rm '{lock}'",
             )

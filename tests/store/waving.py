@@ -57,6 +57,7 @@ def wave(
     merge: Merge = merge_lines,
     fault: Callable[[str], None] = no_fault,
     parent: str | None = None,
+    tasks: tuple[str, ...] | None = None,
     **more: object,
 ) -> WaveWrite:
     """Build a wave on the tip."""
@@ -69,7 +70,7 @@ def wave(
         files=data,
         message=f"wave {number + 1}\n\n{trailers}\n",
         nodes={p: nodes_of(c) if c is not None else None for p, c in data.items()},
-        tasks=("t1",),
+        tasks=("t1",) if tasks is None else tasks,
         merge=merge,
         fault=fault,
         **more,  # type: ignore[arg-type]
