@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,7 +44,8 @@ class LLMAgent:
     async def answer(self, assignment: Assignment) -> Reply:
         """Ask the model; an answer that cannot be read goes back to it with the errors.
 
-        Raises `NoAnswer`, with the usage of every call before it.
+        All of it together has the policy's time for one question. Raises `NoAnswer`, with the usage
+        of every call before it.
         """
         if len(assignment.slots) > MAX_SLOTS:
             raise NoAnswer(
@@ -55,8 +57,9 @@ class LLMAgent:
         system, shared, prompt = compose(assignment)
         question = Request(system, shared, prompt, reply_schema(), "reply", room(assignment))
         request, usage = question, Usage()
+        end = time.monotonic() + self._client.policy.total
         for left in range(self._client.policy.repairs, -1, -1):
-            completion = await self._ask(request, usage)
+            completion = await self._ask(request, end - time.monotonic(), usage)
             usage += completion.usage
             if completion.stop is not Stop.DONE:
                 return _ended(completion, usage)
@@ -77,9 +80,9 @@ class LLMAgent:
             request = mend(question, str(reply), completion.text)
         raise AssertionError("the loop returns")
 
-    async def _ask(self, request: Request, spent: Usage) -> Completion:
+    async def _ask(self, request: Request, total: float, spent: Usage) -> Completion:
         try:
-            return await self._client.complete(request)
+            return await self._client.complete(request, total=max(0.0, total))
         except NoAnswer as error:
             error.usage = spent + error.usage
             raise

@@ -45,8 +45,8 @@ class Client:
         self._gate = gate(provider.endpoint, model, policy.concurrency)
         self._ladder = ladder(provider.endpoint, model, provider.rungs)
 
-    async def complete(self, request: Request) -> Completion:
-        """Ask, and ask again what may pass.
+    async def complete(self, request: Request, *, total: float | None = None) -> Completion:
+        """Ask, and ask again what may pass, for at most `total` seconds (None: the policy's).
 
         A truncated answer is asked for once more with twice the room, a stream that broke off a few
         times; after that both are outcomes, as refused, filtered and empty answers are at once.
@@ -54,7 +54,7 @@ class Client:
         """
         question = _Question(self, request)
         try:
-            with anyio.fail_after(self.policy.total):
+            with anyio.fail_after(self.policy.total if total is None else total):
                 return await question.ask()
         except TimeoutError:
             raise NoAnswer(

@@ -167,6 +167,15 @@ def test_an_error_carries_what_the_calls_before_it_cost(wire, net):
     assert caught.value.usage.output == 20
 
 
+def test_all_questions_about_one_task_share_its_time(wire, net):
+    slow = Turn("x" * 800, drip=0.02)
+    with pytest.raises(NoAnswer) as caught:
+        wire.answer(net, Turn("Hm."), slow, policy=replace(QUICK, total=0.5))
+    assert caught.value.kind is AgentErrorKind.TIMEOUT
+    assert "no answer within 0.5 s" in str(caught.value)
+    assert caught.value.usage.calls == 2
+
+
 def test_cancelling_an_agent_returns_at_once_and_leaves_nothing_open(wire, net):
     wire.server.turns.append(Turn("x" * 800, drip=0.02))
     [agent] = open_agents([wire.spec], policy=QUICK)
@@ -234,7 +243,9 @@ def test_a_third_party_mock_is_answered_within_the_rules(llmock, net, name, faul
         llmock.rate_limit(times=2, retry_after=0.1)
     elif fault != "none":
         getattr(llmock, fault)()
-    [agent] = open_agents([f"{name}:model-{fault}"], policy=replace(QUICK, backoff=0.15, backoff_max=0.4))
+    [agent] = open_agents(
+        [f"{name}:model-{fault}"], policy=replace(QUICK, backoff=0.15, backoff_max=0.4)
+    )
 
     async def main() -> Reply:
         try:

@@ -13,7 +13,7 @@ from mak.providers.request import Completion, NoAnswer, Request, Stop
 from tests.providers.conftest import QUICK
 
 #: The mock takes short pauses for none, and needs a moment to notice that a client hung up.
-PATIENT = replace(QUICK, backoff=0.15, backoff_max=0.4)
+PATIENT = replace(QUICK, backoff=0.25, backoff_max=0.6)
 
 FAULTS = {
     "rate limit": lambda mock: mock.rate_limit(times=2, retry_after=0.1),
