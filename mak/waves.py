@@ -130,6 +130,7 @@ class Waves:
         self.findings: list[Finding] = []
         self.settled: dict[str, Settled] = {}
         self.waits: set[tuple[str, str, str]] = set()
+        self.remarks: set[str] = set()
         self.inbox: list[Arrival] = []
         self.arrived = anyio.Event()
         self.group: TaskGroup
@@ -399,10 +400,11 @@ class Waves:
     def _planned(self, except_for: str) -> frozenset[NodeId]:
         """Return the nodes that other tasks have written in this wave or still will."""
         over = (TaskState.FAILED, TaskState.SKIPPED, TaskState.DONE)
+        states = self.scheduler.states
         return frozenset(
             node
             for task, turn in self.turns.items()
-            if task != except_for and self.scheduler.states[task] not in over
+            if task != except_for and states[task] not in over
             for node in turn.task.writes
         )
 
@@ -437,6 +439,8 @@ class Waves:
             )
             match result:
                 case Committed():
+                    for remark in result.remarks:
+                        self._remark(remark)
                     if result.merged:
                         self.log.emit(events.WaveMerged(wave.number, tuple(result.merged)))
                     subject = message.split("\n", 1)[0]
@@ -452,6 +456,11 @@ class Waves:
         raise Stop(
             RunState.HELD, f"the branch moved {REBUILDS} times while a wave was being committed"
         )
+
+    def _remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.add(text)
+            self.log.emit(events.Remark(text))
 
     def _over(self, wave: Wave, commit: str = "") -> None:
         self.log.flush()
