@@ -107,6 +107,8 @@ class StateRef:
         self._log = f"refs/mak/log/{repository.key}"
         self.stale_after = refs.STALE_AFTER
         self._seen: tuple[str, State, str] | None = None
+        #: Claims as JSON by node, for those that are the same objects as before.
+        self._json: dict[str, tuple[tuple[Claim, ...], str]] = {}
 
     def read(self) -> tuple[str | None, State]:
         """Return the commit of the state (None: none yet) and the state."""
@@ -135,7 +137,7 @@ class StateRef:
                 if update is None:
                     return old
                 state = _next(update.state, old, self._repository.branch)
-                tree, locks = self._tree(update.tree or tree, _dump(_locks_to_json(state)))
+                tree, locks = self._tree(update.tree or tree, self._locks(state))
                 message = _encode(state, update.subject, locks)
                 parents = self._parents(ref.target, state, tree, update.parents)
                 now = time.time()
@@ -157,7 +159,7 @@ class StateRef:
             return list(others)
         if others and not previous:
             begin = State(branch=state.branch)
-            message = _encode(begin, "begin", _dump(_locks_to_json(begin)))
+            message = _encode(begin, "begin", "{}")
             previous = self._repository.put_commit(tree, [], message, time.time())
         return [previous, *others] if previous else []
 
@@ -176,6 +178,17 @@ class StateRef:
         elif builder.get(_LOCKS) is not None:
             builder.remove(_LOCKS)
         return str(self._repository.write("tree", builder.write)), locks if inline else None
+
+    def _locks(self, state: State) -> str:
+        """Return the claims as JSON; most of them are those of the step before."""
+        known, self._json = self._json, {}
+        for node, claims in state.locks.items():
+            found = known.get(node)
+            if found is None or found[0] is not claims:
+                rows = [{"h": c.holder, "m": c.mode, "t": c.task, "f": c.fence} for c in claims]
+                found = claims, f"{_dump(node)}:{_dump(rows)}"
+            self._json[node] = found
+        return "{" + ",".join(text for _, text in self._json.values()) + "}"
 
     def _load(self, commit: str) -> tuple[State, str]:
         """Return the state that a commit (empty: none) holds, and its tree."""
@@ -262,13 +275,6 @@ def _decode(commit: pygit2.Commit) -> State:
         wave=document["wave"],
         checkpoint=document["checkpoint"],
     )
-
-
-def _locks_to_json(state: State) -> dict[str, list[dict[str, object]]]:
-    return {
-        node: [{"h": c.holder, "m": c.mode, "t": c.task, "f": c.fence} for c in claims]
-        for node, claims in state.locks.items()
-    }
 
 
 def _dump(document: object) -> str:
