@@ -340,7 +340,15 @@ class Worktree:
         looks at every file before it writes one. It keeps what is staged, changed or sparse
         elsewhere.
         """
-        self._git.run("read-tree", "-m", "-u", base or EMPTY_TREE, new)
+        command = ("read-tree", "-m", "-u", base or EMPTY_TREE, new)
+        try:
+            self._git.run(*command)
+        except StoreError as error:
+            # A file that was touched, or copied with the repository, and still holds what it did.
+            if "not uptodate" not in str(error):
+                raise
+            self.refresh()
+            self._git.run(*command)
 
     def refresh(self) -> None:
         """Let the index learn which files are as it says."""

@@ -126,6 +126,21 @@ def test_whichever_write_fails_nothing_acknowledged_is_lost(
     assert done == ["started", "parked", "committed", "ended"]
 
 
+def test_a_wave_writes_files_that_were_only_touched(make_repo: MakeRepo) -> None:
+    """In a copied repository the index remembers the times of other files."""
+    root = make_repo({"a.py": OLD, "b.py": "1\n"})
+    for name in ("a.py", "b.py"):
+        os.utime(root / name, (5, 5))
+    (root / "b.py").write_text("mine\n")
+    done: list[str] = []
+    with Store.open(root) as store:
+        assert store.uncommitted(["a.py", "b.py"]) == ["b.py"]
+        _work(store, done)
+    assert done[-1] == "ended"
+    assert (root / "a.py").read_bytes() == NEW
+    assert git(root, "status", "--porcelain") == " M b.py\n"
+
+
 def test_a_write_into_a_folder_that_was_just_pruned_is_tried_again() -> None:
     """libgit2 makes the fan-out folder and renames into it; `git prune-packed` comes between."""
     answers = iter([OSError("failed to rename lockfile: No such file or directory")] * 2)
