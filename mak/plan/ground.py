@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mak.model import Aspect, NodeId, Plan, Task
@@ -52,7 +52,10 @@ def ground(
     if reasons:
         # Names of tasks that mean nothing or two things: nothing else can be told.
         return Ungrounded(tuple(reasons))
-    targets = Targets(sources, check_path)
+    depends_on = {task.id: task.depends_on for task in plan.tasks}
+    if round_ := circle(depends_on):
+        reasons.append(f"tasks depend on each other in a circle: {' → '.join(round_)}")
+    targets = Targets(sources, check_path, _frees(plan.tasks, {} if round_ else depends_on))
     targets.declare(plan.tasks)
     remarks: list[str] = []
     tasks = []
@@ -69,8 +72,6 @@ def ground(
         tasks.append(task)
     reasons = [*targets.reasons, *reasons]
     remarks = [*targets.remarks, *remarks]
-    if round_ := circle({task.id: task.depends_on for task in tasks}):
-        reasons.append(f"tasks depend on each other in a circle: {' → '.join(round_)}")
     if not reasons:
         tasks = _ordered(tasks, targets, reasons, remarks)
     if reasons:
@@ -147,6 +148,32 @@ def _wrong_writes(task: Task) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------ all tasks
+
+
+def _frees(
+    tasks: Sequence[Task], depends_on: Mapping[str, Sequence[str]]
+) -> Callable[[str, NodeId], bool]:
+    """Return what says whether a node may have lost its name when a task has run.
+
+    A definition loses it to a write of its signature by an earlier task, other statements also to
+    a write by the task itself. Without `depends_on` nothing is earlier.
+    """
+    ancestry = Ancestry(depends_on)
+    writers: dict[NodeId, list[str]] = {}
+    for task in tasks:
+        for node in task.writes:
+            writers.setdefault(node, []).append(task.id)
+
+    def frees(task: str, node: NodeId) -> bool:
+        if "@" in node.symbol and task in writers.get(node, ()):
+            return True
+        changed = (
+            *writers.get(node.api, ()),
+            *(writers.get(node, ()) if "@" in node.symbol else ()),
+        )
+        return any(other in depends_on and ancestry.is_before(other, task) for other in changed)
+
+    return frees
 
 
 def _ordered(

@@ -19,14 +19,22 @@ _CODE = (".py", ".pyi")
 class Targets:
     """Makes ids exact, one task after the other; what is wrong is collected in `reasons`.
 
-    First every task is declared, so that all know what will be created.
+    First every task is declared, so that all know what will be created. `frees` says whether the
+    name of an existing node may be free by the time that a task runs, because one before it, or it
+    itself, may have changed the node's name.
     """
 
-    def __init__(self, sources: Sources, check_path: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        check_path: Callable[[str], str],
+        frees: Callable[[str, NodeId], bool],
+    ) -> None:
         self.reasons: list[str] = []
         self.remarks: list[str] = []
         self._sources = sources
         self._check_path = check_path
+        self._frees = frees
         self._nearby = Nearby(sources)
         self._paths: dict[str, str | UsageError] = {}
         self._created: dict[str, list[NodeId]] = {}
@@ -104,9 +112,9 @@ class Targets:
             self._need(task, id.file)
         elif (file := self._sources.file(id.path)).whole:
             return f"{id.path} is one node ({_why(file)}); write {id.path}"
-        elif file.get(id) is not None:
+        elif file.get(id) is not None and not self._frees(task, id):
             return "it is there already; to change it, write it"
-        elif binding := _binds(file, parent, leaf):
+        elif (binding := _binds(file, parent, leaf)) and not self._frees(task, binding):
             return f"{binding} binds {leaf!r} already; to change it, write that"
         elif parent and owner not in self._creator:
             node = file.get(owner)
