@@ -138,10 +138,9 @@ class Liveness:
         path = self._folder / holder
         while True:
             lock = FileLock(path)
-            lock.acquire(5.0)
             # Whoever sweeps up may have removed the file between its creation and our lock.
             with suppress(FileNotFoundError):
-                if lock.is_current():
+                if lock.acquire(5.0) and lock.is_current():
                     path.write_text(json.dumps(about) + "\n")
                     return lock
             lock.close()

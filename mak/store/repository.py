@@ -224,9 +224,10 @@ class Repository:
 
     def _refuse_read_only(self, where: str) -> None:
         reason = ""
-        for name in (".", "objects", "refs"):
-            if not os.access(self.common_dir / name, os.W_OK):
-                reason = f"{self.common_dir / name} is read-only"
+        for name in (".", "objects", "refs", "mak", "mak/holders", "mak/store.lock"):
+            path = self.common_dir / name
+            if path.exists() and not os.access(path, os.W_OK):
+                reason = f"{path} is read-only"
         try:
             if not reason:
                 self.put(b"1\n")

@@ -128,7 +128,7 @@ class StateRef:
         returns None to leave it. It must be quick and must not move the state itself. Blobs and
         trees are best written before.
         """
-        with self._lock.held(timeout), git_errors(f"moving {self.name}"):
+        with git_errors(f"moving {self.name}"), self._lock.held(timeout):
             with refs.locked(
                 self._repository, self.name, timeout=timeout, stale_after=self.stale_after
             ) as ref:

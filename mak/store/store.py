@@ -190,7 +190,8 @@ class Store:
             raise MakBug(f"entering {self.branch} for {run}: already entered")
         holder = f"h-{secrets.token_hex(4)}"
         about = Holder(run, os.getpid(), socket.gethostname(), round(time.time(), 3))
-        alive = self.liveness.begin(holder, run)
+        with git_errors(f"entering {self.branch}"):
+            alive = self.liveness.begin(holder, run)
         self.holder, self._about = holder, about
         try:
             self._gc.enter()

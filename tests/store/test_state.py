@@ -123,7 +123,7 @@ def test_a_lock_that_a_killed_writer_left_is_removed(make_repo: MakeRepo) -> Non
 def test_a_lock_that_somebody_keeps_taking_is_respected(make_repo: MakeRepo) -> None:
     """Each time it is another file, so its owner lives: waiting ends with who is in the way."""
     root = make_repo({"a.py": ""})
-    ref = open_state(root, stale_after=0.02)
+    ref = open_state(root, stale_after=0.1)
     ref.cas(step)
     lock = root / ".git" / f"{ref.name}.lock"
     lock.touch()
@@ -131,7 +131,7 @@ def test_a_lock_that_somebody_keeps_taking_is_respected(make_repo: MakeRepo) -> 
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
     try:
         with pytest.raises(refs.RefBusy, match=r"\.lock for") as caught:
-            ref.cas(step, timeout=0.3)
+            ref.cas(step, timeout=0.4)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
