@@ -56,7 +56,7 @@ async def propose(
         _refuse_unless_planned(answer)
         reply = _AGAIN.get(answer.status) or read_reply(answer)
         if isinstance(reply, str):
-            reason = f"{reply} ({answer.detail})" if answer.detail else reply
+            reason = one_line(f"{reply} ({answer.detail})" if answer.detail else reply)
         elif not reply.tasks:
             reason = _nothing_to_do(reply)
         else:

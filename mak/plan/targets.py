@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -100,7 +101,9 @@ class Targets:
         for end in range(1, len(parts)):
             if "/".join(parts[:end]) in self._sources:
                 return f"{'/'.join(parts[:end])} is a file"
-        if any(path.startswith(f"{id.path}/") for path in self._sources.paths):
+        paths, inside = self._sources.paths, f"{id.path}/"
+        first = bisect_left(paths, inside)
+        if first < len(paths) and paths[first].startswith(inside):
             return "it is a folder"
         return ""
 

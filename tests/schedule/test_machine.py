@@ -63,6 +63,8 @@ class Carried(RuleBasedStateMachine):
                 expected.append(t)
         assert list(granted) == expected
         assert set(granted) == set(before) & set(self.having(RUNNING))
+        assert set(self.s.refused) <= set(before) - set(granted)
+        assert set(self.s.refused) <= set(self.s.waiting())
 
     @precondition(lambda self: self.having(RUNNING))
     @rule(data=st.data())
