@@ -160,7 +160,7 @@ async def _plan(
     ask = open_planner(options.planner, sources)
 
     async def asked(prompt: PlanPrompt) -> Answer:
-        got = await ask(prompt.system, prompt.prompt, prompt.schema, prompt.request)
+        got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.request)
         return Answer(got.text, got.status, got.usage, got.model, got.detail)
 
     plan, usage, remarks = await propose(

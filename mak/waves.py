@@ -237,7 +237,8 @@ class Waves:
             self._arrive(Arrival(task_id, reply, shown))
             return
         try:
-            seen = context(turn.task, self.draft.sources, budget=self.config.context_tokens)
+            current = self.draft.sources
+            seen = context(turn.task, current, budget=self.config.context_tokens)
         except PlanError as error:
             self._arrive(Arrival(task_id, AgentError(str(error), kind=_GONE), {}))
             return
@@ -254,6 +255,7 @@ class Waves:
             retry=turn.retry,
             draft=turn.draft,
             sources=self.draft.base,
+            current=current,
             outlines=seen.outlines,
         )
         shown = {str(slot.node): digest(self.draft, slot.node) for slot in seen.slots}

@@ -50,6 +50,8 @@ class Assignment:
     draft: Reply | None
     #: The tree that the wave is built on.
     sources: Sources
+    #: The same with what tasks of the wave have changed so far; the slots show its text.
+    current: Sources
     #: Upper bound for the answer, in tokens.
     max_output: int = 32_768
     #: Imports and signatures of each file that holds a slot: path and text.
@@ -83,6 +85,7 @@ class Asked:
     detail: str = ""
 
 
-#: ``await ask(system, prompt, schema, request)``; raises `NoAnswer`. `request` is the person's
-#: own words, for planners that read nothing else.
-Ask = Callable[[str, str, Mapping[str, Any], str], Awaitable[Asked]]
+#: ``await ask(system, prompt, schema, request)``; raises `NoAnswer`. `prompt` is called for the
+#: text, by planners that read the repository from it; `request` is the person's own words, for
+#: those that read nothing else.
+Ask = Callable[[str, Callable[[], str], Mapping[str, Any], str], Awaitable[Asked]]

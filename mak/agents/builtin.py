@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from anyio.lowlevel import checkpoint
 
-from mak.agents.assignment import Ask, Asked, Assignment
+from mak.agents.assignment import Ask, Asked, Assignment, Slot
 from mak.errors import MakBug, PlanError
 from mak.model import AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
 from mak.source import Draft, Rejected, decode
@@ -41,7 +41,9 @@ def planner(sources: Sources) -> Ask:
     It raises `PlanError` for others, and for what cannot be done safely.
     """
 
-    async def ask(system: str, prompt: str, schema: Mapping[str, Any], request: str) -> Asked:
+    async def ask(
+        system: str, prompt: Callable[[], str], schema: Mapping[str, Any], request: str
+    ) -> Asked:
         await checkpoint()
         return Asked(json.dumps(_plan(request, sources)), ReplyStatus.EDITED, Usage(), NAME)
 
@@ -60,15 +62,17 @@ class BuiltinAgent:
         intent = _intent(assignment.task)
         if intent is None:
             return _refused(f"{_not_understood(assignment.task.goal)}; {_understood()}")
-        sites = _found(assignment.sources, intent)
+        # Other parts of the same change may have gone ahead, so the wave's base is what counts;
+        # what another change of this wave made of the slots, though, is the text to edit.
+        tree = assignment.sources
+        if any(_has_moved(tree, slot) for slot in assignment.slots):
+            tree = assignment.current
+        sites = _found(tree, intent)
         if isinstance(sites, Refusal):
             return _refused(str(sites))
-        moved = [str(slot.node) for slot in assignment.slots if _has_moved(assignment, slot.node)]
-        if moved:
-            return _refused(f"{', '.join(moved)} changed since the wave began; plan it again")
         granted = {slot.node for slot in assignment.slots}
         granted.update(node.file for node in assignment.task.creates)
-        edits = sites.edits(assignment.sources, granted)
+        edits = sites.edits(tree, granted)
         if not edits:
             why = f"{sites.sentence} changes nothing in what this task may write"
             return Reply(ReplyStatus.UNCHANGED, reason=why, model=NAME)
@@ -233,15 +237,14 @@ def _intent(task: Task) -> Intent | None:
     return read(task.goal)
 
 
-def _has_moved(assignment: Assignment, node: NodeId) -> bool:
-    """Whether a slot shows another text than the tree has on which the edits are worked out."""
-    slot = next(slot for slot in assignment.slots if slot.node == node)
+def _has_moved(tree: Sources, slot: Slot) -> bool:
+    """Whether a slot shows another text than the tree has."""
     if not slot.exists:
         return False
-    if node.path not in assignment.sources:
+    if slot.node.path not in tree:
         return True
     try:
-        text = decode(assignment.sources.file(node.path), node)
+        text = decode(tree.file(slot.node.path), slot.node)
     except KeyError:
         return True
     return text.strip("\n") != slot.source.strip("\n")

@@ -83,6 +83,7 @@ def assign() -> Callable[..., Assignment]:
             "retry": "",
             "draft": None,
             "sources": sources,
+            "current": sources,
             "outlines": seen.outlines,
         }
         return Assignment(**{**values, **more})

@@ -224,7 +224,7 @@ def test_a_planner_passes_text_and_outcomes_on(wire):
 
     async def main():
         try:
-            return [await ask("rules", "prompt", reply_schema(), "request") for _ in range(3)]
+            return [await ask("rules", lambda: "prompt", reply_schema(), "request") for _ in range(3)]
         finally:
             await close()
 

@@ -119,17 +119,17 @@ def test_the_planner_plays_its_attempts_in_order(spec):
 
     async def main():
         with pytest.raises(NoAnswer) as caught:
-            await ask("", "", {}, "")
+            await ask("", str, {}, "")
         error = caught.value
         assert (error.kind, error.status, error.retry_after) == ("overloaded", 529, 2)
-        second = await ask("", "", {}, "")
+        second = await ask("", str, {}, "")
         assert second.status is ReplyStatus.TRUNCATED and second.detail
-        third = await ask("", "", {}, "")
+        third = await ask("", str, {}, "")
         assert third.status is ReplyStatus.EDITED
         assert json.loads(third.text) == {"tasks": [{"id": "t1", "goal": "g"}]}
         assert third.usage.output == 3
         with pytest.raises(NoAnswer, match="3 attempts, this is attempt 4"):
-            await ask("", "", {}, "")
+            await ask("", str, {}, "")
 
     anyio.run(main)
 
