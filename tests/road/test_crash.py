@@ -1,4 +1,4 @@
-"""SIGKILL a real ``mak run`` anywhere: the branch is old or new, nothing answered or typed is lost."""
+"""SIGKILL a real ``mak run`` anywhere: the branch is old or new; no reply and no edit is lost."""
 
 from __future__ import annotations
 
