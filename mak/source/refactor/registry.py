@@ -6,6 +6,7 @@ import re
 
 from mak.source.names import names_of
 from mak.source.refactor.add_parameter import AddParameter
+from mak.source.refactor.move import Move
 from mak.source.refactor.rename import Rename
 from mak.source.refactor.rename_parameter import RenameParameter
 from mak.source.refactor.replace_calls import ReplaceCalls
@@ -18,6 +19,7 @@ REFACTORINGS: tuple[type[Intent], ...] = (
     Rename,
     AddParameter,
     ReplaceCalls,
+    Move,
 )
 
 _SENTENCE = re.compile(

@@ -108,7 +108,9 @@ class Sites:
             if unit in self.deletes:
                 found.append(Delete(unit))
             else:
-                found.append(Replace(unit, _patched(sources, unit, self.patches[unit])))
+                text = _patched(sources, unit, self.patches[unit])
+                empty = not text.strip() and not unit.is_file
+                found.append(Delete(unit) if empty else Replace(unit, text))
         for path, additions in self.additions.items():
             own = [unit for unit in self.units if unit.path == path] or [NodeId(path)]
             if own[0] in units:
@@ -180,12 +182,13 @@ class Survey:
         grouped = self._grouped()
         for unit in self.deletes:
             grouped.pop(unit, None)
+        deletes = [unit for unit in self.deletes if unit.file not in grouped]
         return Sites(
             sentence,
             {unit: tuple(patches) for unit, patches in grouped.items()},
             {path: tuple(edits) for path, edits in self.additions.items() if edits},
-            tuple(self.deletes),
-            frozenset(unit for unit in self.api if unit in grouped or unit in self.deletes),
+            tuple(deletes),
+            frozenset(unit for unit in self.api if unit in grouped or unit in deletes),
             tuple(dict.fromkeys(self.creates)),
             self.remarks,
         )
@@ -202,7 +205,16 @@ class Survey:
             holders = [node.file, *node.containers, NodeId(node.path, node.symbol, Aspect.ALL)]
             unit = next((holder for holder in holders if holder in wider), node)
             grouped[unit].extend(patches)
+        for unit in self.deletes:
+            if unit.file in wider:
+                grouped[unit.file].append(self._cut(unit, grouped[unit.file]))
         return grouped
+
+    def _cut(self, unit: NodeId, patches: list[Patch]) -> Patch:
+        """Return the patch that takes out a unit; those inside it go."""
+        start, end = extent(self.names.sources, unit)
+        patches[:] = [patch for patch in patches if not start <= patch.start < end]
+        return Patch(unit.path, start, end, "")
 
     def _needs_more(self, node: NodeId) -> bool:
         """Whether a node's text cannot be replaced by itself.
@@ -245,18 +257,23 @@ def _path(edit: Insert | Replace) -> str:
     return edit.parent.path if isinstance(edit, Insert) else edit.node.path
 
 
+def extent(sources: Sources, unit: NodeId) -> tuple[int, int]:
+    """Return the bytes of a file that a unit holds."""
+    file = sources.file(unit.path)
+    if unit.is_file:
+        return 0, len(file.data)
+    if unit.aspect is Aspect.ALL:
+        members = file.members(unit.node)
+        return members[0].start, members[-1].end
+    node = file.node(unit)
+    return node.start, node.end
+
+
 def _patched(sources: Sources, unit: NodeId, patches: Iterable[Patch]) -> str:
     """Return the text of a unit with its patches, as an agent writes it."""
     file = sources.file(unit.path)
     codec = "utf-8" if file.encoding in ("", "utf-8-sig") else file.encoding
-    if unit.is_file:
-        begin, end = 0, len(file.data)
-    elif unit.aspect is Aspect.ALL:
-        members = file.members(unit.node)
-        begin, end = members[0].start, members[-1].end
-    else:
-        node = file.node(unit)
-        begin, end = node.start, node.end
+    begin, end = extent(sources, unit)
     parts: list[bytes] = []
     at = begin
     for patch in sorted(patches):

@@ -6,11 +6,16 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from mak.source.facts import Facts, Import
+from mak.source.facts import Facts, Import, Text
 from mak.source.refactor.sites import Survey
 from mak.source.resolve import Names
 
 _BLANK = b" \t\x0c"
+#: A block for the type checker only, that what follows is the whole of.
+_TYPING = re.compile(
+    rb"(?:^|\n|\r)(?P<line>[ \t]*if[ \t]+(?:\w+\.)?TYPE_CHECKING[ \t]*:[ \t]*(?:\r\n|\n|\r))\Z"
+)
+_ELSE = re.compile(rb"\s*el(?:se|if)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def change(survey: Survey, found: Statement, gone: Collection[Import], new: Sequ
         survey.patch(found.path, found.start, found.start, text + separator)
     for index, entry in enumerate(found.entries):
         if entry in gone:
-            _take_out(survey, found, index, data)
+            _take_out(survey, found, index)
 
 
 def _joined(data: bytes, start: int, new: Sequence[str]) -> str:
@@ -104,8 +109,11 @@ def _remove(survey: Survey, found: Statement, data: bytes) -> None:
         survey.patch(found.path, start, match.end() if match else end, "" if match else "pass")
         return
     if _is_only(survey, found):
-        survey.patch(found.path, start, end, "pass")
-        return
+        head = _TYPING.search(data[:line])
+        if head is None or _ELSE.match(data, _next_line(data, after)):
+            survey.patch(found.path, start, end, "pass")
+            return
+        line = head.start("line")
     survey.patch(found.path, line, _next_line(data, after), "")
 
 
@@ -122,21 +130,42 @@ def _is_only(survey: Survey, found: Statement) -> bool:
     return opened and closed
 
 
-def _take_out(survey: Survey, found: Statement, index: int, data: bytes) -> None:
-    """Take one of several names out of a statement."""
+def _take_out(survey: Survey, found: Statement, index: int) -> None:
     codec = survey.codec(found.path)
-    begin, end = _span(found.entries[index], codec)
+    take_out(survey, found.path, [_span(entry, codec) for entry in found.entries], index)
+
+
+def take_out(survey: Survey, path: str, spans: Sequence[tuple[int, int]], index: int) -> None:
+    """Take one item out of several that are set apart by commas."""
+    data = survey.names.sources.data(path)
+    begin, end = spans[index]
     line, after = _line_start(data, begin), _line_end(data, end)
     rest = data[end:after].lstrip(_BLANK)
     alone = not data[line:begin].strip() and (
         not rest or rest.startswith(b"#") or re.match(rb",\s*(?:#|$)", rest) is not None
     )
     if alone:
-        survey.patch(found.path, line, _next_line(data, after), "")
-    elif index + 1 < len(found.entries):
-        survey.patch(found.path, begin, _span(found.entries[index + 1], codec)[0], "")
+        survey.patch(path, line, _next_line(data, after), "")
+    elif index + 1 < len(spans):
+        survey.patch(path, begin, spans[index + 1][0], "")
+    elif index:
+        survey.patch(path, spans[index - 1][1], end, "")
     else:
-        survey.patch(found.path, _span(found.entries[index - 1], codec)[1], end, "")
+        comma = re.compile(rb"\s*,").match(data, end)
+        survey.patch(path, begin, comma.end() if comma else end, "")
+
+
+def put_in(survey: Survey, path: str, last: Text, value: str) -> None:
+    """Put a string behind the last one of a list, quoted and set apart as that is."""
+    data = survey.names.sources.data(path)
+    begin = last.start - 1
+    end = last.start + len(last.value.encode(survey.codec(path))) + 1
+    quote = data[begin : begin + 1].decode("ascii")
+    if data[_line_start(data, begin) : begin].strip():
+        separator = ", "
+    else:
+        separator = f",\n{_indent(data, begin)}"
+    survey.patch(path, end, end, f"{separator}{quote}{value}{quote}")
 
 
 def _span(entry: Import, codec: str) -> tuple[int, int]:

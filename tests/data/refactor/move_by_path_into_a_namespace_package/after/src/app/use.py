@@ -1,0 +1,3 @@
+from .deep.b import f
+
+X = f()

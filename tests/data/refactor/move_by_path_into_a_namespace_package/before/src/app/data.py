@@ -1,0 +1,5 @@
+VALUE = 1
+
+
+def more():
+    return 1

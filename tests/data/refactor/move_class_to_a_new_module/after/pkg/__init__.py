@@ -1,0 +1,3 @@
+from .b import Foo
+from .a import helper
+from .b import Foo as F

@@ -1,0 +1,2 @@
+from .a import Foo, helper
+from .a import Foo as F

@@ -1,0 +1,5 @@
+import c
+
+
+def f():
+    return c.X

@@ -1,0 +1,3 @@
+import b
+
+X = b.Y

@@ -1,0 +1,9 @@
+K = 1
+
+
+def f():
+    return K
+
+
+def g():
+    return f()

@@ -1,0 +1,6 @@
+N = 0
+
+
+def f():
+    global N
+    N += 1

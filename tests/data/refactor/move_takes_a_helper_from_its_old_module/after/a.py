@@ -1,0 +1,5 @@
+K = 1
+
+
+def helper():
+    return K

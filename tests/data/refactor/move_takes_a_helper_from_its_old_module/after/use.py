@@ -1,0 +1,3 @@
+from b import f
+
+Z = f()

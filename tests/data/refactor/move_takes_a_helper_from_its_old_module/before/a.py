@@ -1,0 +1,9 @@
+K = 1
+
+
+def helper():
+    return K
+
+
+def f():
+    return helper() + K

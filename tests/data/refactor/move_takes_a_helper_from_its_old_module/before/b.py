@@ -1,0 +1,4 @@
+import sys
+from a import f
+
+Y = f()

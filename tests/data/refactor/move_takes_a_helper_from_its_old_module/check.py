@@ -1,0 +1,3 @@
+import b, use
+
+assert b.Y == use.Z == 2
