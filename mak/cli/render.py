@@ -32,6 +32,8 @@ def plan(review: Review) -> Iterator[Styled]:
     yield Styled(f"Plan: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
     for decision in review.plan.decisions:
         yield Styled(f"  decided: {decision}")
+    if review.plan.atomic:
+        yield Styled("  all or nothing: when one task fails, no more is committed")
     for number, level in enumerate(review.levels, 1):
         yield Styled("")
         yield Styled(f"Wave {number}", "bold")

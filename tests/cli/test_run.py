@@ -308,6 +308,45 @@ def test_configuration_of_the_project_counts(
     )
 
 
+# ------------------------------------------------------------------------------------- planning
+
+
+def test_plan_prints_a_file_that_runs(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(desk.at("plan", "--task", "rename a.f to first")) == 0
+    out, err = capsys.readouterr()
+    assert "Plan: 1 task in 1 wave" in err and "a.py::f#api" in err
+    assert "mak run --plan FILE" in err
+    desk.plan = desk.plan.with_suffix(".yaml")
+    desk.plan.write_text(out)
+    assert main(desk.at("run", "--plan", str(desk.plan), "--no-review")) == 0
+    assert "def first():" in desk.text("a.py")
+    capsys.readouterr()
+    assert main(desk.at("plan", "--json", "--task", "rename a.first to f")) == 0
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert task["writes"] == ["a.py::first#api"]
+
+
+def test_plan_changes_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    refs, files = git(desk.root, "for-each-ref"), sorted(desk.root.glob("*"))
+    assert main(desk.at("plan", "--task", "rename a.f to first")) == 0
+    assert git(desk.root, "for-each-ref") == refs
+    assert sorted(desk.root.glob("*")) == files
+    assert git(desk.root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_request_that_nobody_understands_says_what_is_understood(
+    command: str, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ["--no-review"] if command == "run" else []
+    assert main(desk.at(command, "--task", "make it nicer", *more)) == 1
+    err = capsys.readouterr().err
+    assert "does not understand 'make it nicer'" in err
+    assert "hint: " in err and "rename pkg.mod.f to g" in err and "--models" in err
+    assert main(desk.at(command, "--task", "  ", *more)) == 2
+    assert "--task is empty" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------------------------- interruptions
 
 
