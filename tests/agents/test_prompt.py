@@ -85,6 +85,7 @@ def test_a_retry_holds_the_reason_and_the_draft(assign):
     assert prompt.index("<slot") < prompt.index("elision")
 
 
+# I17
 @pytest.mark.parametrize("place", ["request", "goal", "source"])
 def test_no_text_can_close_its_block(assign, place):
     """An issue's text that guessed the mark (from an earlier run's log, say) stays data."""

@@ -74,6 +74,7 @@ def change_of(case: dict[str, Any]) -> Change:
     )
 
 
+# I16
 @pytest.mark.parametrize("path", CASES, ids=lambda p: str(p.relative_to(DATA).with_suffix("")))
 def test_change_has_exactly_these_findings(path: Path) -> None:
     case = read_document(path)

@@ -108,6 +108,7 @@ def test_wrong_arguments_end_in_one_line_and_a_hint(
     assert second == f"hint: {hint}"
 
 
+# I20
 def test_expected_errors_are_one_line_a_hint_and_their_exit_code(
     fails: Fails, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -213,6 +213,7 @@ def test_looking_back_needs_the_refs_only(
         assert capsys.readouterr() == here
 
 
+# I15
 def test_undo_is_a_new_commit_with_the_old_content(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -393,6 +394,7 @@ def test_ctrl_c_keeps_finished_work_and_recover_goes_on(
     assert "reply    one: edited" in err and "kept from before" in err
 
 
+# I10
 def test_killed_run_goes_on_without_asking_again(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from mak.plan.untrusted import Fence, clean, one_line
 
 
+# I17
 @pytest.mark.parametrize(
     ("text", "seen", "removed"),
     [
@@ -50,6 +51,7 @@ def test_cleaning_leaves_nothing_hidden_and_is_done_once(text: str, comments: bo
     assert "\n" not in one_line(text)
 
 
+# I17
 @given(st.text())
 def test_no_text_ends_its_own_block(text: str) -> None:
     fence = Fence.around(text)

@@ -224,6 +224,7 @@ def test_an_answer_too_large_for_the_server_is_asked_for_smaller_and_that_is_kep
     assert wire.room(3) == 1024
 
 
+# I18
 def test_the_key_is_not_carried_to_where_a_redirect_leads(wire):
     other = FakeServer()
     try:

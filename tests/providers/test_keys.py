@@ -59,6 +59,7 @@ def test_a_vendors_key_goes_to_the_vendor_or_where_its_variable_sends_it(monkeyp
     assert (found.url, found.key, found.priced_as) == ("https://gateway.example/v1", KEY, "")
 
 
+# I18
 def test_a_local_server_never_gets_a_vendors_key(make_wire, monkeypatch):
     wire = make_wire("local")
     wire.ask()
@@ -78,6 +79,7 @@ def test_no_other_credential_of_this_machine_is_used(wire, monkeypatch):
     assert wire.seen[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+# I18
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_no_error_log_or_traceback_holds_the_key(wire, caplog, capfd, status):
     """Servers repeat what they were sent; loggers and tracebacks repeat what servers say."""

@@ -194,6 +194,7 @@ def random_kill(crash: Crash, seed: int) -> None:
     check_recovery(crash)
 
 
+# I10, I13
 @pytest.mark.parametrize("seed", range(4))
 def test_run_killed_at_a_random_moment_is_recovered_whole(crash, seed):
     random_kill(crash, seed)

@@ -126,6 +126,7 @@ def test_a_rejected_reply_is_asked_again_with_the_reason(make_road):
     assert "return -x" in road.text("shop.py")
 
 
+# I6
 def test_an_edit_outside_the_grant_never_lands(make_road):
     road = make_road({"shop.py": MODULE})
     stray = reply(edited("n1", "def net(x):\n    return x\n\n\ndef gross(x):\n    return x\n"))
@@ -151,6 +152,7 @@ def test_an_atomic_plan_lands_nothing_when_one_task_fails(make_road):
     assert road.text("shop.py") == MODULE
 
 
+# I10
 def test_nothing_to_change_is_a_result_that_needs_a_reason(make_road):
     road = make_road({"shop.py": MODULE})
     same = {"node": "n1", "status": "no_changes_required", "new_source": "", "reason": "it is so"}

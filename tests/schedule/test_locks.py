@@ -125,6 +125,7 @@ def test_appenders_share_a_node_and_shut_out_its_readers_and_writers() -> None:
         assert conflict == Conflict(header, "a", mode, Mode.A)
 
 
+# I7
 def test_a_refused_owner_holds_nothing() -> None:
     table = LockTable()
     f, g = NodeId("a.py", "f"), NodeId("a.py", "g")
@@ -155,6 +156,7 @@ def test_intentions_are_complete_after_once(claims: tuple[Lock, ...]) -> None:
     assert with_intentions(claims) == claims
 
 
+# I7
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.none() | locks), max_size=30))
 def test_no_two_owners_ever_hold_what_does_not_go_together(
     steps: list[tuple[str, tuple[Lock, ...] | None]],

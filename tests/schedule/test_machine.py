@@ -22,6 +22,7 @@ def clash(one: tuple[Lock, ...], other: tuple[Lock, ...]) -> bool:
     return any(a.node == b.node and not compatible(a.mode, b.mode) for a in one for b in other)
 
 
+# I7, I9
 class Carried(RuleBasedStateMachine):
     """A plan carried out by a kernel that does whatever it may."""
 

@@ -200,6 +200,7 @@ def test_what_an_earlier_process_did_is_taken_up() -> None:
     assert s.start() == ("c",)
 
 
+# I9
 def test_a_chain_of_1100_tasks_ends() -> None:
     chain = [task(f"t{i}", "a.py::f", after=f"t{i - 1}" if i else "") for i in range(1100)]
     s = Scheduler(plan(*reversed(chain)), capacity=4)

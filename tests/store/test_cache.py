@@ -31,6 +31,7 @@ def test_more_keys_than_a_statement_takes(tmp_path: Path) -> None:
     assert cache.get_many("cut", [*values, "none"]) == values
 
 
+# I5
 @pytest.mark.parametrize(
     "content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 4000, b"\0" * 4096]
 )
@@ -77,6 +78,7 @@ def test_a_file_of_another_version_is_replaced(tmp_path: Path) -> None:
     assert SqliteCache(path).get_many("cut", ["a"]) == {"a": b"1"}
 
 
+# I5
 def test_a_place_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = SqliteCache(tmp_path / "file" / "c.sqlite")

@@ -212,6 +212,7 @@ def test_packing_beside_writers_loses_nothing(make_repo: MakeRepo, tmp_path: Pat
     assert _count_beside(make_repo({"a.py": ""}), tmp_path, 1.0, 60, LOOSE_ENDS)
 
 
+# I12
 def test_collecting_beside_writers_loses_nothing(make_repo: MakeRepo, tmp_path: Path) -> None:
     assert _count_beside(make_repo({"a.py": ""}), tmp_path, 1.0, 60, COLLECT)
 

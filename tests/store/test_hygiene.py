@@ -22,6 +22,7 @@ FORBIDDEN = re.compile(
 HINTS = re.compile(r"hint=f?\"[^\"]*\"")
 
 
+# I11
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_nothing_dangerous_is_called(file: Path) -> None:
     code = HINTS.sub("", file.read_text())

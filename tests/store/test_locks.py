@@ -72,6 +72,7 @@ def _with_intentions(lock: Lock) -> dict[NodeId, list[Mode]]:
     return held
 
 
+# I7
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["h1", "h2", "h3"]), wanted), max_size=12))
 def test_no_two_holders_ever_conflict_and_tasks_get_all_or_nothing(
@@ -115,6 +116,7 @@ def test_what_is_released_is_gone_and_what_is_not_stays(
     assert gone.fence > state.fence or gone is state
 
 
+# I8
 def test_every_grant_has_a_generation_of_its_own() -> None:
     state, _ = locks.acquire(State(), "h1", ABOUT, {"t1": x(F)})
     state, _ = locks.acquire(state, "h1", ABOUT, {"t2": x(G)})

@@ -72,6 +72,7 @@ def landed(root: Path) -> bool:
 # --------------------------------------------------------------- a kill after every phase
 
 
+# I13
 @pytest.mark.parametrize("phase", PHASES)
 def test_kill_leaves_the_wave_done_or_undone(root: Path, phase: str) -> None:
     assert crash(root, FILES, phase)
@@ -94,6 +95,7 @@ def _is_as_head_but_for_the_edit(root: Path) -> None:
     assert (root / MERGED).read_text() == text.replace("seven", "SEVEN")
 
 
+# I14
 @pytest.mark.parametrize("phase", PHASES)
 def test_edit_of_a_clean_file_after_the_kill_is_kept(root: Path, phase: str) -> None:
     assert crash(root, FILES, phase)
@@ -512,6 +514,7 @@ def _check(root: Path, person: Person) -> None:
             assert len(text.splitlines()) == 3002 + len(person.marks[path])
 
 
+# I13
 @pytest.mark.usefixtures("impatient")
 def test_twenty_kills_at_random(make_repo: MakeRepo) -> None:
     _kill_at_random(make_repo({}), 20, seed=1)

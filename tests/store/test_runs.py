@@ -187,6 +187,7 @@ def _kill_recorders(root: Path, tmp_path: Path, kills: int) -> None:
     assert git(root, "fsck", "--strict", "--no-dangling") == ""
 
 
+# I10
 def test_a_killed_run_loses_no_document(make_repo: MakeRepo, tmp_path: Path) -> None:
     _kill_recorders(make_repo({"a.py": ""}), tmp_path, 8)
 

@@ -48,6 +48,7 @@ def _count_at_once(root: Path, tmp_path: Path, processes: int, times: int) -> No
     assert git(root, "fsck", "--strict", "--no-dangling") == ""
 
 
+# I11
 def test_no_step_of_eight_processes_is_lost(make_repo: MakeRepo, tmp_path: Path) -> None:
     _count_at_once(make_repo({"a.py": ""}), tmp_path, 8, 40)
 

@@ -35,6 +35,7 @@ def held(result: Committed | Moved | WaveHeld) -> WaveHeld:
 # ------------------------------------------------------------------------------- what it does
 
 
+# I13
 def test_wave_moves_branch_index_and_files_together(make_repo: MakeRepo) -> None:
     root = make_repo({A: TEXT, B: TEXT, "gone.py": "x\n", "kept.py": "k\n"})
     with Store.open(root) as store:
@@ -70,6 +71,7 @@ def test_wave_gives_up_the_locks_of_its_tasks_only(make_repo: MakeRepo) -> None:
         assert [row.task for row in store.locks()] == ["t2"]
 
 
+# I8
 def test_wave_whose_locks_were_taken_away_is_refused(make_repo: MakeRepo) -> None:
     root = make_repo({A: TEXT})
     with Store.open(root) as store, store.enter("r1"):
@@ -457,6 +459,7 @@ def _fail_at(store: Store, number: int) -> Callable[[], int]:
     return lambda: count
 
 
+# I13
 def test_wave_survives_the_failure_of_any_write(make_repo: MakeRepo) -> None:
     """Whichever write fails, the branch is old or new and the files are what it says."""
     root = make_repo({A: TEXT, B: TEXT})
@@ -510,6 +513,7 @@ def test_error_in_the_middle_takes_everything_back(make_repo: MakeRepo, phase: s
     assert status(root) == [" M a.py"]
 
 
+# I12
 def test_state_of_a_wave_survives_a_collection(make_repo: MakeRepo) -> None:
     """The texts that only the journal knows are there for recovery after ``gc --prune=now``."""
     root = make_repo({A: TEXT, B: TEXT})

@@ -82,6 +82,7 @@ def test_index_that_libgit2_cannot_read_is_left_to_git(make_repo: MakeRepo, kind
 # ----------------------------------------------------- in the same file: merged, not committed
 
 
+# I14
 def test_edit_in_another_node_is_kept_and_not_committed(make_repo: MakeRepo) -> None:
     root = make_repo({A: TEXT, OTHER: TEXT})
     write(root, {A: EDITED})
@@ -256,6 +257,7 @@ def _conflict(root: Path) -> None:
     write(root, {A: CLASH})
 
 
+# I14
 @pytest.mark.parametrize(
     ("act", "says"),
     [
