@@ -12,8 +12,8 @@ from mak.providers.connect import close
 from mak.providers.request import Completion, NoAnswer, Request, Stop
 from tests.providers.conftest import QUICK
 
-#: The mock takes short pauses for none, and needs a moment to notice that a client hung up.
-PATIENT = replace(QUICK, backoff=0.25, backoff_max=0.6)
+#: The mock takes pauses below a twentieth of a second for none.
+PATIENT = replace(QUICK, backoff=0.1, backoff_max=0.3)
 
 FAULTS = {
     "rate limit": lambda mock: mock.rate_limit(times=2, retry_after=0.1),
@@ -22,7 +22,8 @@ FAULTS = {
     "server error": lambda mock: mock.fail(500, times=2),
     "disconnect": lambda mock: mock.disconnect(),
     "early end": lambda mock: mock.truncate(),
-    "broken chunk": lambda mock: mock.corrupt(),
+    # Paced, or the mock is done with the stream before anybody can hang up on it.
+    "broken chunk": lambda mock: mock.pace(40).corrupt(),
     "nothing": lambda mock: mock,
 }
 FINAL = {
