@@ -75,6 +75,10 @@ class Screen:
     def emit(self, event: Event) -> None:
         """Show one event."""
         self.progress.update(event, self._clock())
+        with terminal.surviving():
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
         if isinstance(event, (TaskStarted, TaskWaiting)):
             self._open()
         if not isinstance(event, (*UNSAID, *ROW_EVENTS)):
@@ -87,7 +91,8 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Show a line that is no event, above the rows."""
-        self._console.print(terminal.clean(text))
+        with terminal.surviving():
+            self._console.print(terminal.clean(text))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -98,8 +103,9 @@ class Screen:
     def close(self) -> None:
         """Take the rows off the screen; the lines stay. It may be called again."""
         if self._live:
-            self._live.stop()
-            self._live = None
+            live, self._live = self._live, None
+            with terminal.surviving():
+                live.stop()
 
     def _open(self) -> None:
         if self._live is None:

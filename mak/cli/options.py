@@ -80,4 +80,4 @@ def read_config(args: Namespace) -> Config:
         changed["planner"] = args.planner
     if getattr(args, "max_agents", None):
         changed["max_agents"] = args.max_agents
-    return config.Config.model_validate({**found.model_dump(), **changed})
+    return config.validate(config.Config, {**found.model_dump(), **changed}, "the command line")

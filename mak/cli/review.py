@@ -40,6 +40,8 @@ class Reviewer:
 
     def __init__(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
         self._paused = paused
+        #: The plan as the person left it in the editor; None while it was not edited.
+        self.edited: Plan | None = None
 
     async def __call__(self, review: Review) -> Decision:
         """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
@@ -56,6 +58,7 @@ class Reviewer:
                     case ["e" | "edit"]:
                         plan = edit(review.plan)
                         if plan is not None:
+                            self.edited = plan
                             return Decision(approved=True, plan=plan)
                         terminal.write_note("the plan is as it was")
                     case ["d" | "drop", *names] if names:
@@ -66,6 +69,17 @@ class Reviewer:
                         _tell(review.plan, names)
                     case _:
                         terminal.write_note(HELP)
+
+
+def keep(plan: Plan) -> Path:
+    """Write a plan to a new file that stays."""
+    from mak.cli import planfile
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="mak-plan-", suffix=".yaml", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(planfile.write(plan))
+    return Path(file.name)
 
 
 def show(review: Review) -> None:

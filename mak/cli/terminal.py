@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,11 +45,21 @@ def write_json(data: Any) -> None:
 def write_note(text: str, style: str = "") -> None:
     """Write a line for the person at the terminal to stderr, in `style` where there is color."""
     text = clean(text)
-    if style and wants_color():
-        console().print(text, style=style)
-    else:
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+    with surviving():
+        if style and wants_color():
+            console().print(text, style=style)
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+@contextmanager
+def surviving() -> Iterator[None]:
+    """Go on when nobody reads stderr any more: a run must not die of a closed terminal."""
+    try:
+        yield
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def is_screen() -> bool:

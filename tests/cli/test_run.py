@@ -283,6 +283,7 @@ def test_unknown_run_is_a_usage_error_that_names_the_nearest(
         (["--models", "scripted:/no/such/file"], "no such file or directory"),
         (["--config", "/no/such/file"], "no such file or directory"),
         (["--max-agents", "0"], "is not a whole number of at least 1"),
+        (["--max-agents", "65"], "the command line: max_agents: input should be less than"),
         (["--branch", "no such branch"], "no such branch"),
     ],
 )
@@ -413,6 +414,27 @@ def test_killed_run_goes_on_without_asking_again(
     assert "3 of 3 tasks landed" in capsys.readouterr().out
 
 
+def test_ctrl_c_while_planning_changes_nothing(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.script.write_text(json.dumps({"plan": [{"delay_s": 30, "raw": ""}]}))
+    where = ["--work-dir", str(desk.root), "--models", f"scripted:{desk.script}"]
+    process = start(desk, "run", "--task", "count up", "--no-review", *where)
+    wait_for(process, "plan     asking")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Nothing was changed" in err
+    assert latest(desk, capsys)["state"] == "interrupted"
+
+
+def test_run_goes_on_when_nobody_reads_its_progress(desk: Desk) -> None:
+    command = " ".join(f"'{word}'" for word in [sys.executable, "-m", "mak", *desk.args("--json")])
+    out = desk.root.parent / "out.json"
+    subprocess.run(f"{command} 2>&1 >'{out}' | head -n 1", shell=True, check=True, timeout=60)
+    assert json.loads(out.read_text())["state"] == "done"
+
+
 def test_nothing_to_recover_is_a_usage_error(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -476,3 +498,18 @@ def test_tasks_that_are_dropped_at_the_terminal_do_not_run(desk: Desk) -> None:
     assert code == 0
     assert "1 of 1 task landed in 1 commit" in out
     assert "return 20" in desk.text("a.py") and "return 1\n" in desk.text("a.py")
+
+
+def test_edited_plan_that_does_not_fit_the_repository_is_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = {**PLAN, "tasks": [{"id": "one", "goal": "x", "writes": ["a.py::nothing_like_it"]}]}
+    other = desk.plan.with_name("other.json")
+    other.write_text(json.dumps(changed))
+    monkeypatch.setenv("EDITOR", f"cp '{other}'")
+    code, _, shown = on_terminal(desk.args(review=True), "e\n")
+    assert code == 1
+    assert "a.py::nothing_like_it" in shown
+    kept = Path(shown.partition("mak run --plan ")[2].split()[0])
+    assert "nothing_like_it" in kept.read_text()
+    kept.unlink()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from mak.cli import terminal
 from mak.cli.command import Command
 from mak.cli.options import add_json, add_models, add_work_dir, positive, read_config, work_dir
-from mak.errors import UsageError
+from mak.errors import PlanError, UsageError
 
 if TYPE_CHECKING:
     from mak.cli.live import View
+    from mak.cli.review import Reviewer
     from mak.kernel import Options
     from mak.model import Outcome
     from mak.store import Store
@@ -69,6 +70,7 @@ def run(args: Namespace) -> int:
         raise UsageError("--task is empty", hint='mak run --task "what to do"')
     from mak.cli import planfile
     from mak.cli.live import open_view
+    from mak.cli.review import Reviewer, keep
     from mak.cli.road import carry_out
     from mak.kernel import recover
     from mak.kernel import run as start
@@ -76,7 +78,8 @@ def run(args: Namespace) -> int:
 
     request = args.task if args.plan is None else planfile.read(args.plan)
     view = open_view()
-    options = _options(args, view)
+    reviewer = Reviewer(view.paused)
+    options = _options(args, view, reviewer)
     with Store.open(work_dir(args), branch=args.branch) as store:
 
         def work() -> Awaitable[Outcome]:
@@ -84,7 +87,13 @@ def run(args: Namespace) -> int:
                 return recover(store, _recovered(store, args.recover), options)
             return start(store, request, options)
 
-        return carry_out(store, view, work, json=args.json)
+        try:
+            return carry_out(store, view, work, json=args.json)
+        except PlanError as error:
+            if reviewer.edited is None:
+                raise
+            hint = f"your plan is kept: mak run --plan {keep(reviewer.edited)}"
+            raise PlanError(str(error), hint=hint) from error
 
 
 def _recovered(store: Store, text: str) -> str:
@@ -95,8 +104,7 @@ def _recovered(store: Store, text: str) -> str:
     return find_run(store, text)
 
 
-def _options(args: Namespace, view: View) -> Options:
-    from mak.cli.review import Reviewer
+def _options(args: Namespace, view: View, reviewer: Reviewer) -> Options:
     from mak.kernel import Options
 
     config = read_config(args)
@@ -107,7 +115,7 @@ def _options(args: Namespace, view: View) -> Options:
         models=() if kept else config.models,
         planner=config.planner or config.models[0],
         max_agents=config.max_agents,
-        review=None if args.no_review else Reviewer(view.paused),
+        review=None if args.no_review else reviewer,
         emit=view.emit,
         hooks=args.hooks,
     )
