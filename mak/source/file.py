@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
 from mak.source import text as _text
 
-
 #: How `SourceFile.why_whole` ends when it is our fault.
 FLAW = "please report it"
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mak.source.bindings import bound_names
+from mak.source.block import indent_unit
 from mak.source.file import Rejected, SourceFile
 from mak.source.python import why
 from mak.source.python_ast import parse
-from mak.source.shape import indent_unit
 from mak.source.text import BOM, is_trivia, to_bytes, to_str
 
 _Import = ast.Import | ast.ImportFrom

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mak.model import Insert, Need, Node, NodeId, NodeKind
+from mak.source.block import Block, indent_unit, indents, read_block, without_imports
 from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.language import split
 from mak.source.place import Newcomer, Unit, find_spot, survey, units_of, uses
 from mak.source.python_ast import parse
 from mak.source.replace import unknown
-from mak.source.shape import Block, indent_unit, indents, read_block, without_imports
 from mak.source.splice import Piece, pieces_of, splice
 from mak.source.statement import Is
 from mak.source.text import indent_of, is_blank, reindent, to_bytes, to_str

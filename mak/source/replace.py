@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mak.model import Aspect, Delete, Insert, Need, Node, NodeId, NodeKind, Replace
+from mak.source.block import indents, read_block, trimmed, without_imports
 from mak.source.file import Newer, Rejected, SourceFile, decode, label
 from mak.source.grant import may_rename, may_write, not_granted
 from mak.source.language import split
 from mak.source.python_ast import parse
-from mak.source.shape import Fitted, fit, indents, read_block, trimmed, without_imports
+from mak.source.shape import Fitted, fit
 from mak.source.splice import Piece, pieces_of, splice
 from mak.source.text import reindent, to_str
 

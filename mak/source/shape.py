@@ -1,4 +1,4 @@
-"""Text from an agent, made fit for the place of a node: newlines, indentation, comments above it.
+"""Text from an agent, made fit for the place of a node: newlines, indentation, comments around it.
 
 What is wrong with the text by itself is said here, in terms of the text; what it does to its
 neighbours is found by `mak.source.splice`.
@@ -7,20 +7,15 @@ neighbours is found by `mak.source.splice`.
 from __future__ import annotations
 
 import ast
-import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from mak.errors import MakError
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
-from mak.source.file import Newer, Rejected, SourceFile, decode, label
+from mak.source.block import Block, indents, read_block, trimmed, without_imports
+from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.grant import may_write
-from mak.source.python import why
-from mak.source.python_ast import Reader, parse
-from mak.source.statement import Is, Statement
+from mak.source.statement import Is
 from mak.source.text import (
     BOM,
-    indent_of,
     is_trivia,
     keep_newlines,
     reindent,
@@ -30,139 +25,8 @@ from mak.source.text import (
 )
 from mak.source.tiling import header_length
 
-_TRAILING_BLANK = re.compile(r"(?:\n[ \t\x0c]*)+\Z")
-_LEADING_BLANK = re.compile(r"\A(?:[ \t\x0c]*\n)+")
+_DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 _PLACEHOLDERS = ("pass", "...")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Code at column 0, ``\\n`` newlines, without blank lines around it."""
-
-    text: str
-    statements: tuple[Statement, ...]
-    #: Its syntax tree; None when its syntax is newer than the running Python.
-    tree: ast.Module | None
-    #: Import statements that stood before it and belong into the header.
-    imports: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of the text, without newlines."""
-        return self.text.split("\n")
-
-    def cut(self, start: int, end: int | None = None) -> str:
-        """Return some of its lines as text."""
-        return "\n".join(self.lines[start:end])
-
-
-# ------------------------------------------------------------------------------- reading
-
-
-def read_block(
-    source: str,
-    node: NodeId,
-    newer: Newer | None,
-    *,
-    indent: str = "",
-    unit: str = "    ",
-    base: str = "",
-    open_suite: bool = False,
-) -> Block | Rejected:
-    """Bring an agent's text to column 0 and parse it.
-
-    `indent` is where the code will stand, `unit` one step of it and `base` what stands there: text
-    of which only the first line lost its indentation is recognised by them. `open_suite`: a class
-    line alone will do.
-    """
-    text = unix(source)
-    if "\0" in text or "\ufeff" in text:
-        what = "a NUL character" if "\0" in text else "a byte order mark"
-        return Rejected("syntax", f"the text for `{label(node)}` holds {what}", node)
-    text = trimmed(text)
-    if not text.strip():
-        return Rejected(
-            "empty", f"the text for `{label(node)}` is empty; delete the node to remove it", node
-        )
-    flat = reindent(text, "", unit)
-    error: str | None = None
-    try:
-        block = _parsed(flat, newer)
-    except _Unparsed as failure:
-        block, error = None, str(failure)
-    if indent and not text[:1].isspace() and (block is None or _sunk(block, base, indent, unit)):
-        # Only the first line was stripped of its indentation.
-        with suppress(_Unparsed):
-            return _parsed(reindent(indent + text, "", unit), newer)
-    if block is None and open_suite:
-        with suppress(_Unparsed):
-            return _parsed(f"{flat}\n{unit}pass", newer)
-    if block is None:
-        return Rejected("syntax", f"the text for `{label(node)}` does not parse: {error}", node)
-    return block
-
-
-class _Unparsed(Exception):
-    pass
-
-
-def _parsed(text: str, newer: Newer | None) -> Block:
-    data = text.encode("utf-8", "surrogatepass")
-    lines = data.splitlines(keepends=True)
-    try:
-        tree = parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if newer is not None and isinstance(error, SyntaxError):
-            with suppress(SyntaxError, ValueError, RecursionError, MakError):
-                found = tuple(s for s in newer(data) if isinstance(s, Statement))
-                return Block(text, found, None)
-        raise _Unparsed(why(error)) from error
-    found = tuple(Reader(lines, walrus=b":=" in data).block(tree.body, top=True))
-    return Block(text, found, tree)
-
-
-def _sunk(block: Block, base: str, indent: str, unit: str) -> bool:
-    """Whether all lines but the first are still where they were, or deeper than they can be."""
-    before = [line for line in base.split("\n") if line.strip()]
-    kept = {line for line in before if line.startswith(indent)}
-    moved = {line.removeprefix(indent) for line in before}
-    rest = [line for line in block.lines[1:] if line.strip()]
-    if as_kept := sum(line in kept for line in rest):
-        return as_kept > sum(line in moved for line in rest)
-    if block.tree is None or len(block.tree.body) != 1:
-        return False
-    node = block.tree.body[0]
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return False
-    first = node.body[0]
-    return first.lineno > node.lineno and first.col_offset == len(indent + unit)
-
-
-def without_imports(block: Block, newer: Newer | None) -> Block:
-    """Take the import statements at the start of the block out of it."""
-    count = 0
-    if block.tree is None:
-        return block
-    for node, statement in zip(block.tree.body, block.statements, strict=True):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            break
-        below = block.statements[count + 1 :]
-        if below and below[0].start < statement.end:
-            break
-        count += 1
-    if not count or count == len(block.statements):
-        return block
-    imports = tuple(ast.unparse(node) for node in block.tree.body[:count])
-    rest = trimmed(block.cut(block.statements[count - 1].end))
-    return replace(_parsed(rest, newer), imports=imports)
-
-
-def trimmed(text: str) -> str:
-    """Return the text without blank lines before and after it."""
-    return _TRAILING_BLANK.sub("", _LEADING_BLANK.sub("", text))
-
-
-# ------------------------------------------------------------------------------- replacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +52,11 @@ def fit(
     all_of: bool = False,
 ) -> Fitted | Rejected:
     """Make `source` the text of `node`, or (`all_of`) of the class `node` with its members."""
+    members = file.members(node.id) if all_of else (node,)
+    old = file.data[node.start : members[-1].end]
+    base = to_str(old, file.encoding)
     indent, unit = indents(file, node)
     is_class = node.kind is NodeKind.CLASS
-    base = decode(file, node.id)
     block = read_block(
         source, node.id, newer, indent=indent, unit=unit, base=base, open_suite=is_class
     )
@@ -200,26 +66,33 @@ def fit(
         block = without_imports(block, newer)
     if flaw := _flaw(file, node, block, granted):
         return flaw
-    text, grows = block.text, all_of
-    if is_class and not all_of:
-        has_members = len(file.members(node.id)) > 1
-        grows = not has_members
-        if has_members:
-            shell = _shell(block, node)
-            if isinstance(shell, Rejected):
-                return shell
-            text = shell
-    members = file.members(node.id) if all_of else (node,)
-    data = _dressed(file, node, members[-1], text, indent, unit)
-    if isinstance(data, Rejected):
-        return data
+    is_shell = is_class and not all_of and len(file.members(node.id)) > 1
+    grows = is_class and not is_shell
     first = block.statements[0] if block.statements else None
-    if node.kind in _DEFINITIONS and first is not None:
-        return Fitted(data, first.names[0], first.role, grows, block.imports)
-    return Fitted(data, imports=block.imports)
+    named = first if node.kind in _DEFINITIONS else None
+    name, role = (named.names[0], named.role) if named else ("", "")
+    if trimmed(unix(source)) == trimmed(base):
+        return Fitted(old, name, role, grows)
+    text = block.text
+    if is_shell:
+        shell = _shell(block, node)
+        if isinstance(shell, Rejected):
+            return shell
+        text = shell
+    elif _first_indent(source) == indent and not block.imports:
+        text = trimmed(unix(source))
+        if text.startswith("#") and text.partition("\n")[0] not in base.split("\n"):
+            text = indent + text
+    data = _dressed(file, node, members[-1], block, reindent(text, indent, unit), is_shell)
+    return data if isinstance(data, Rejected) else Fitted(data, name, role, grows, block.imports)
 
 
-_DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
+def _first_indent(source: str) -> str | None:
+    """Return the indentation of the first line of code."""
+    for line in unix(source).split("\n"):
+        if not is_trivia(line.encode("utf-8", "surrogatepass")):
+            return line[: len(line) - len(line.lstrip(" \t"))]
+    return None
 
 
 def _flaw(
@@ -281,68 +154,83 @@ def _flaw(
 def _shell(block: Block, node: Node) -> str | Rejected:
     """Return decorators, class line and docstring of a class whose members are other nodes."""
     statement = block.statements[0]
+    body = statement.body
+    if not body:
+        return _shell_of_one_line(block, node)
+    rest = body[1:] if body[0].kind is Is.DOCSTRING else body
+    if len(rest) > 1 or any(block.cut(s.start, s.end).strip() not in _PLACEHOLDERS for s in rest):
+        return _has_members(node, [name for s in rest for name in s.names])
+    if not rest:
+        return block.text
+    kept = block.lines[: rest[0].start]
+    while kept and is_trivia(kept[-1].encode("utf-8", "surrogatepass")):
+        kept.pop()
+    return "\n".join(kept)
+
+
+def _has_members(node: Node, names: list[str]) -> Rejected:
+    held = ", ".join(names[:4]) or "statements"
+    return Rejected(
+        "shape",
+        f"the text for class `{label(node.id)}` holds members ({held}); return only decorators, "
+        "class line and docstring: each member is a node of its own",
+        node.id,
+        (Need(replace(node.id, aspect=Aspect.ALL), write=True, why="holds the members"),),
+    )
+
+
+def _shell_of_one_line(block: Block, node: Node) -> str | Rejected:
+    """Return ``class A(B):`` of ``class A(B): pass``."""
     tree = block.tree.body[0] if block.tree else None
     if not isinstance(tree, ast.ClassDef):
         return Rejected(
-            "shape", f"the text for `{label(node.id)}` has newer syntax than this Python", node.id
+            "shape", f"the text for `{label(node.id)}` needs a body of its own lines", node.id
         )
-    body = tree.body
     own = 1 if ast.get_docstring(tree, clean=False) is not None else 0
-    rest = body[own:]
-    placeholder = len(rest) <= 1 and all(ast.unparse(part) in _PLACEHOLDERS for part in rest)
-    if not placeholder:
-        names = [n for s in statement.body for n in s.names] or ["statements"]
-        return Rejected(
-            "shape",
-            f"the text for class `{label(node.id)}` holds members ({', '.join(names[:4])}); return "
-            "only decorators, class line and docstring, each member is a node of its own",
-            node.id,
-            (Need(replace(node.id, aspect=Aspect.ALL), write=True, why="holds the members"),),
-        )
+    rest = tree.body[own:]
+    if len(rest) > 1 or any(ast.unparse(part) not in _PLACEHOLDERS for part in rest):
+        return _has_members(node, [])
     if not rest:
         return block.text
     line, column = rest[0].lineno - 1, rest[0].col_offset
     before = block.lines[line].encode()[:column].decode()
-    if before.strip():
-        head = f"{block.cut(0, line)}\n{before}" if line else before
-        return head.rstrip().removesuffix(";").rstrip()
-    kept = block.lines[:line]
-    while kept and is_trivia(kept[-1].encode()):
-        kept.pop()
-    return "\n".join(kept)
+    head = f"{block.cut(0, line)}\n{before}" if line else before
+    return head.rstrip().removesuffix(";").rstrip()
 
 
 # ------------------------------------------------------------------------------- dressing
 
 
-def indents(file: SourceFile, node: Node) -> tuple[str, str]:
-    """Return the indentation of a node's code, and one step of the file's indentation."""
-    code = file.data[node.start + node.lead : node.end]
-    lines = code.splitlines()
-    own = indent_of(lines[0]).decode("ascii") if lines else ""
-    return own.replace("\x0c", ""), indent_unit(file)
-
-
-def indent_unit(file: SourceFile) -> str:
-    """Return one step of indentation as the file has it: that of its first indented line."""
-    for line in file.data.splitlines():
-        space = indent_of(line).lstrip(b"\x0c")
-        if space and not is_trivia(line):
-            return "\t" if space.startswith(b"\t") else space.decode("ascii")[:8]
-    return "    "
-
-
 def _dressed(
-    file: SourceFile, node: Node, last: Node, text: str, indent: str, unit: str
+    file: SourceFile, node: Node, last: Node, block: Block, text: str, is_shell: bool
 ) -> bytes | Rejected:
-    """Return the bytes for the place of `node` … `last`: comments above, code, file tail."""
+    """Return the bytes for the place of `node` … `last`: comments above, code, comments below.
+
+    What the text says nothing about stays: comments above a node and at the end of its scope.
+    """
     data = file.data
     old_lead = data[node.start : node.start + node.lead]
-    tail = data[last.end - last.tail : last.end]
+    old_tail = data[last.end - last.tail : last.end]
     old_code = data[node.start + node.lead : last.end - last.tail]
-    own, code = _parted(reindent(text, indent, unit))
+    below = 0 if is_shell or not block.statements else _comments_below(block)
+    own, code = _parted(text)
+    lines = code.split("\n")
+    code, own_tail = "\n".join(lines[: len(lines) - below]), lines[len(lines) - below :]
+    if own_tail and trimmed("\n".join(own_tail)) != trimmed(to_str(old_tail, file.encoding)):
+        if not _ends_scope(file, last):
+            return Rejected(
+                "shape",
+                f"the text for `{label(node.id)}` ends with a comment that would belong to what "
+                "follows; indent it deeper or drop it",
+                node.id,
+            )
+    elif own_tail:
+        own_tail = []
     try:
-        new_code = to_bytes(code, file.encoding, file.newline) if code else b""
+        tail = old_tail
+        if own_tail:
+            tail = to_bytes("".join(f"{line}\n" for line in own_tail), file.encoding, file.newline)
+        new_code = to_bytes(trimmed(code), file.encoding, file.newline)
         lead = old_lead
         if own:
             mark = BOM if old_lead.startswith(BOM) else b""
@@ -356,9 +244,29 @@ def _dressed(
             f"coding {file.encoding}",
             node.id,
         )
-    if old_code.endswith((b"\n", b"\r")) or not old_code or tail:
+    if new_code and (old_code.endswith((b"\n", b"\r")) or not old_code or tail):
         new_code += file.newline.encode()
     return keep_newlines(lead + new_code, old_lead + old_code) + tail
+
+
+def _comments_below(block: Block) -> int:
+    """Return how many lines at the end of a block are comments that its last statement ends above.
+
+    Those that are indented deeper than the statement belong to it.
+    """
+    lines = block.lines
+    end = block.statements[-1].end
+    for number in range(end, len(lines)):
+        if lines[number].strip() and lines[number][:1].isspace():
+            end = number + 1
+    return len(lines) - end
+
+
+def _ends_scope(file: SourceFile, node: Node) -> bool:
+    """Whether nothing follows the node in its file or class."""
+    index = file.nodes.index(node) + 1
+    depth = node.id.symbol.count(".")
+    return index == len(file.nodes) or file.nodes[index].id.symbol.count(".") < depth
 
 
 def _parted(text: str) -> tuple[str, str]:

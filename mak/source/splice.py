@@ -117,7 +117,8 @@ def _misplaced(
             id(piece) for piece in under if node.start <= piece.start and piece.end <= node.end
         )
         if len(under) > 1:
-            if node.kind not in _RUNS or not all(_is_run(piece) for piece in under):
+            grown = node.kind is NodeKind.HEADER and moved
+            if (node.kind not in _RUNS and not grown) or not all(map(_is_run, under[grown:])):
                 edit = next((piece for piece in under if piece.is_edit), None)
                 return _runs_over(edit or _nearest_edit(pieces, under[0]), node, under)
         elif under[0].is_edit:
