@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Before anything reads them: libgit2 looks for a person's configuration once, when it is loaded.
 _HOME = tempfile.mkdtemp(prefix="mak-home-")
@@ -20,6 +21,10 @@ for _name in list(os.environ):
         del os.environ[_name]
     if _name.endswith(("_API_KEY", "_BASE_URL")) or _name.lower().endswith("_proxy"):
         del os.environ[_name]
+
+# A slow example on a loaded machine is no failure; CI draws the same examples every time.
+settings.register_profile("mak", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("mak")
 
 Files = Mapping[str, str | bytes]
 
