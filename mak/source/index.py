@@ -7,7 +7,7 @@ files that spell it.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -50,7 +50,7 @@ class Index:
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
         self.paths = tuple(path for path in sources.paths if path.endswith((".py", ".pyi")))
-        self.modules = Modules(self.paths)
+        self.modules = _modules_of(self.paths)
         self._blobs = {path: sources.blob(path) for path in self.paths}
 
     def facts(self, path: str) -> Facts | None:
@@ -110,6 +110,19 @@ class Index:
     def _spell(self, path: str) -> bytes:
         words: Sequence[bytes] = sorted(set(_WORD.findall(self.sources.data(path))))
         return b"\n%b\n" % b"\n".join(words)
+
+
+def _modules_of(paths: tuple[str, ...]) -> Modules:
+    """Return the modules of a tree; trees that differ in contents only share them."""
+    for known, modules in _trees:
+        if known == paths:
+            return modules
+    _trees.append((paths, Modules(paths)))
+    return _trees[-1][1]
+
+
+#: The last few sets of paths, each with its modules.
+_trees: deque[tuple[tuple[str, ...], Modules]] = deque(maxlen=4)
 
 
 def _write(facts: Facts | None) -> bytes:

@@ -44,6 +44,8 @@ class Reference:
     kind: ReferenceKind
     #: The node that holds it.
     node: NodeId
+    #: Whether it names the definition itself, not an import or alias that stands for it.
+    direct: bool = False
     call: Call | None = None
 
 
@@ -79,6 +81,22 @@ def callers(sources: Sources, node: NodeId) -> tuple[NodeId, ...]:
             for reference in references(sources, node)
             if reference.kind not in (ReferenceKind.IMPORT, ReferenceKind.EXPORT)
             and reference.node != own
+        )
+    )
+
+
+def dependents(sources: Sources, node: NodeId) -> tuple[NodeId, ...]:
+    """Return the nodes that break when what `node` defines is gone, other than itself.
+
+    Those are the uses in its own module, the imports of it, and attributes of its module or class;
+    not what goes through an import, which breaks with that.
+    """
+    own = node.node
+    return tuple(
+        dict.fromkeys(
+            reference.node
+            for reference in references(sources, node)
+            if reference.direct and reference.node != own
         )
     )
 
@@ -231,22 +249,24 @@ def _in_file(
             else:
                 kind = ReferenceKind.ATTRIBUTE if position else ReferenceKind.READ
             call = use.call if last else None
-            yield Reference(
-                path, start, start + size, kind, node_at(names.sources, path, start), call
-            )
+            direct = target in names.use(path, use, position)
+            node = node_at(names.sources, path, start)
+            yield Reference(path, start, start + size, kind, node, direct, call)
     for entry in facts.imports:
         if entry.name == name and entry.name_at >= 0:
             thing = names.imported(path, entry)
             if thing is not None and target in names.meant(thing):
                 at = entry.name_at
                 node = node_at(names.sources, path, at)
-                yield Reference(path, at, at + size, ReferenceKind.IMPORT, node)
+                yield Reference(path, at, at + size, ReferenceKind.IMPORT, node, thing == target)
     for text in facts.exports or ():
         if text.value == name and text.start >= 0:
             variable = names.module_variable(path, name)
             if variable is not None and target in names.meant(variable):
-                node = node_at(names.sources, path, text.start)
-                yield Reference(path, text.start, text.start + size, ReferenceKind.EXPORT, node)
+                start = text.start
+                node = node_at(names.sources, path, start)
+                direct = variable == target
+                yield Reference(path, start, start + size, ReferenceKind.EXPORT, node, direct)
 
 
 def node_at(sources: Sources, path: str, offset: int) -> NodeId:
