@@ -32,6 +32,14 @@ FILES = {MERGED: NEW, CLEAN: NEW, GONE: None, FRESH: "fresh\n"}
 JOURNALED = PHASES[PHASES.index("P3") : PHASES.index("P7")]
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is at work here, so what does not move is dead soon."""
+    monkeypatch.setattr("mak.store.recover._ORPHAN", 1.0)
+    monkeypatch.setattr("mak.store.refs.STALE_AFTER", 0.3)
+    monkeypatch.setattr("mak.store.note._UNSURE", 0.3)
+
+
 @pytest.fixture
 def root(make_repo: MakeRepo) -> Path:
     """A repository in which a person has edited the end of one file of the wave."""
@@ -465,12 +473,6 @@ class Person:
         subprocess.run(["git", *identity, *args], cwd=self.root, capture_output=True)
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An orphaned git ends long before this."""
-    monkeypatch.setattr("mak.store.recover._ORPHAN", 0.3)
-
-
 def _kill_at_random(root: Path, kills: int, seed: int) -> None:
     write(root, {path: _content(0) for path in MANY})
     git(root, "add", "-A")
@@ -515,14 +517,12 @@ def _check(root: Path, person: Person) -> None:
 
 
 # I13
-@pytest.mark.usefixtures("impatient")
 def test_twenty_kills_at_random(make_repo: MakeRepo) -> None:
     _kill_at_random(make_repo({}), 20, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.usefixtures("impatient")
 def test_two_hundred_kills_at_random(make_repo: MakeRepo) -> None:
     _kill_at_random(make_repo({}), 200, seed=2)
 
