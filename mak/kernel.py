@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+import anyio
 
 import mak
 from mak import events, runlog
-from mak.agents import Agent, open_agents, open_planner
+from mak.agents import Agent, NoAnswer, open_agents, open_planner
+from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
 from mak.model import NodeId, Outcome, Plan, RunState, Usage
@@ -34,11 +38,11 @@ from mak.plan import (
 )
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
-from mak.source import Sources
-from mak.store import Store
-from mak.waves import Waves, sources_at
+from mak.source import Conflict, Sources, merge, split
+from mak.store import Store, Undone
+from mak.waves import Waves, policy, sources_at, versions
 
-__all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run"]
+__all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -54,11 +58,16 @@ class Review:
     #: Nodes that several tasks want, with how many.
     hot: tuple[tuple[NodeId, int], ...]
     estimate: Estimate
+    #: Says why a changed plan cannot be carried out; empty: it can.
+    problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the person decided; a changed plan is grounded and shown again."""
+    """What the person decided; a changed plan is grounded and shown again.
+
+    One that `Review.problems` objects to raises `PlanError`.
+    """
 
     approved: bool
     plan: Plan | None = None
@@ -89,23 +98,23 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
     could not begin: no plan, uncommitted work in the way, a model spec that means nothing.
     """
     run_id = _new_id()
-    agents = open_agents(options.models)
-    with store.enter(run_id):
+    agents = open_agents(options.models, policy=policy(options.config))
+    async with _entered(store, run_id):
         log = RunLog.start(store, _meta(run_id, store, request, options), options.emit)
-        log.emit(events.RunStarted(run_id, store.branch, store.tip()))
-        for sentence in store.recovered:
-            log.emit(events.Remark(sentence))
+        _tell(store, log, recovered=False)
+        spent: list[Usage] = []
         try:
-            review, usage = await _plan(store, request, options, log.emit)
+            review = await _plan(store, request, options, log.emit, spent)
             plan = await _reviewed(store, review, options, log.emit)
         except BaseException as error:
             state = RunState.FAILED if isinstance(error, Exception) else RunState.INTERRUPTED
-            log.finish(_unplanned(run_id, store, state, str(error)))
+            _end(log, store, state, _total(spent), str(error) or "interrupted")
             raise
         if plan is None:
-            return _declined(log, run_id, store, usage)
+            return _end(log, store, RunState.DECLINED, _total(spent), "declined at review")
         log.keep_plan(plan)
-        return await _waves(store, log, plan, options, agents, store.tip(), usage).carry_out()
+        base = store.tip()
+        return await _waves(store, log, plan, options, agents, base, _total(spent)).carry_out()
 
 
 async def recover(store: Store, run_id: str, options: Options) -> Outcome:
@@ -116,6 +125,10 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
         raise UsageError(f"recovering {run_id}: no such run", hint="mak log")
     if not runlog.is_unfinished(store, run_id):
         raise UsageError(f"recovering {run_id}: it has ended", hint=f"mak show {run_id}")
+    if at_work := store.at_work(run_id):
+        raise MakError(
+            f"recovering {run_id}: it is being carried out by {at_work}", hint="mak locks"
+        )
     if meta.branch != store.branch:
         raise UsageError(
             f"recovering {run_id}: it works on {meta.branch}, not on {store.branch}",
@@ -127,12 +140,10 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
             f"recovering {run_id}: it was cut off before its plan was approved; nothing was done",
             hint="start it again: mak run --task …",
         )
-    agents = open_agents(options.models or meta.models)
-    with store.enter(run_id):
+    agents = open_agents(options.models or meta.models, policy=policy(options.config))
+    async with _entered(store, run_id):
         log = RunLog.resume(store, run_id, options.emit)
-        log.emit(events.RunStarted(run_id, store.branch, store.tip(), recovered=True))
-        for sentence in store.recovered:
-            log.emit(events.Remark(sentence))
+        _tell(store, log, recovered=True)
         waves = _waves(
             store, log, plan, options, agents, meta.base, runlog.read_usage(store, run_id)
         )
@@ -142,51 +153,82 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
 
 async def make_plan(store: Store, request: str, options: Options) -> Review:
     """Plan a request without carrying it out."""
-    review, _ = await _plan(store, request, options, options.emit)
-    return review
+    try:
+        return await _plan(store, request, options, options.emit, [])
+    finally:
+        await _close()
+
+
+def undo(store: Store, run_id: str) -> Undone:
+    """Take back what a run put on the branch, with a new commit.
+
+    Raises `StoreError`, naming what is in the way: nodes written since, uncommitted changes.
+    """
+
+    def merged(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[str, ...]:
+        result = merge(split(base, path), split(ours, path), split(theirs, path))
+        return tuple(map(str, result.nodes)) if isinstance(result, Conflict) else result.data
+
+    return store.undo(run_id, merged, lambda path, data: versions(split(data, path)))
 
 
 # ------------------------------------------------------------------------------------ planning
 
 
 async def _plan(
-    store: Store, request: str | Plan, options: Options, emit: Callable[[events.Event], None]
-) -> tuple[Review, Usage]:
+    store: Store,
+    request: str | Plan,
+    options: Options,
+    emit: Callable[[events.Event], None],
+    spent: list[Usage],
+) -> Review:
+    """Plan and ground; `spent` collects what the planner's answers cost, also those of no use."""
     sources = sources_at(store, store.tip())
     if isinstance(request, Plan):
         review = _grounded(store, sources, request, options)
-        emit(events.Planned(review.levels, review.remarks, Usage()))
-        return review, Usage()
-    ask = open_planner(options.planner, sources)
+    else:
+        ask = open_planner(options.planner, sources, policy=policy(options.config))
 
-    async def asked(prompt: PlanPrompt) -> Answer:
-        got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.request)
-        return Answer(got.text, got.status, got.usage, got.model, got.detail)
+        async def asked(prompt: PlanPrompt) -> Answer:
+            try:
+                got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.request)
+            except NoAnswer as error:
+                spent.append(error.usage)
+                raise
+            spent.append(got.usage)
+            return Answer(got.text, got.status, got.usage, got.model, got.detail)
 
-    plan, usage, remarks = await propose(
-        request,
-        sources,
-        asked,
-        check_path=store.check_path,
-        model=options.planner,
-        budget=options.config.planner_tokens,
-        emit=emit,
-    )
-    review = _view(plan, remarks, sources, options)
-    emit(events.Planned(review.levels, review.remarks, usage))
-    return review, usage
+        plan, _, remarks = await propose(
+            request,
+            sources,
+            asked,
+            check_path=store.check_path,
+            model=options.planner,
+            budget=options.config.planner_tokens,
+            emit=emit,
+        )
+        review = _view(store, plan, remarks, sources, options)
+    emit(events.Planned(review.levels, review.remarks, _total(spent)))
+    return review
 
 
 def _grounded(store: Store, sources: Sources, plan: Plan, options: Options) -> Review:
     result = ground(plan, sources, check_path=store.check_path)
     if isinstance(result, Ungrounded):
         raise PlanError("the plan cannot be carried out: " + "; ".join(result.reasons))
-    return _view(result.plan, result.remarks, sources, options)
+    return _view(store, result.plan, result.remarks, sources, options)
 
 
-def _view(plan: Plan, remarks: Sequence[str], sources: Sources, options: Options) -> Review:
+def _view(
+    store: Store, plan: Plan, remarks: Sequence[str], sources: Sources, options: Options
+) -> Review:
+    def problems(changed: Plan) -> tuple[str, ...]:
+        result = ground(changed, sources, check_path=store.check_path)
+        return result.reasons if isinstance(result, Ungrounded) else ()
+
     cost = estimate(plan, sources, models=options.models)
-    return Review(plan, levels(plan), tuple(remarks), tuple(hot_nodes(plan)), cost)
+    hot = tuple(hot_nodes(plan))
+    return Review(plan, levels(plan), tuple(remarks), hot, cost, problems)
 
 
 async def _reviewed(
@@ -259,17 +301,38 @@ def _landed(store: Store, meta: Meta) -> dict[str, str]:
     return landed
 
 
-def _declined(log: RunLog, run_id: str, store: Store, usage: Usage) -> Outcome:
+@asynccontextmanager
+async def _entered(store: Store, run_id: str) -> AsyncIterator[None]:
+    """Take part in the work on the branch, and give up connections at the end."""
+    with store.enter(run_id):
+        try:
+            yield
+        finally:
+            await _close()
+
+
+async def _close() -> None:
+    with anyio.CancelScope(shield=True):
+        await close_agents()
+
+
+def _tell(store: Store, log: RunLog, *, recovered: bool) -> None:
+    log.emit(events.RunStarted(log.run, store.branch, store.tip(), recovered))
+    for sentence in (*store.recovered, *store.remarks):
+        log.emit(events.Remark(sentence))
+
+
+def _end(log: RunLog, store: Store, state: RunState, usage: Usage, reason: str) -> Outcome:
+    """Record the end of a run whose plan was never approved."""
     tip = store.tip()
-    outcome = Outcome(run_id, RunState.DECLINED, tip, tip, usage=usage, reason="declined at review")
-    log.emit(events.RunFinished(str(outcome.state), outcome.reason))
+    outcome = Outcome(log.run, state, tip, tip, usage=usage, reason=reason)
+    log.emit(events.RunFinished(str(state), reason))
     log.finish(outcome)
     return outcome
 
 
-def _unplanned(run_id: str, store: Store, state: RunState, reason: str) -> Outcome:
-    tip = store.tip()
-    return Outcome(run_id, state, tip, tip, reason=reason or str(state))
+def _total(spent: Sequence[Usage]) -> Usage:
+    return sum(spent, Usage())
 
 
 def _newest_unfinished(store: Store) -> str:

@@ -31,6 +31,7 @@ from mak.model import (
     WaveOutcome,
 )
 from mak.plan import plan_digest
+from mak.providers.policy import Policy
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
 from mak.source import Draft, Rejected, SourceFile, Sources, merge, path_of, split
@@ -43,8 +44,8 @@ WIDENINGS = 2
 POLL = 0.3
 #: How often one wave may be rebuilt because the branch moved while it was being committed.
 REBUILDS = 20
-#: Goals of other tasks that one agent is told.
-PEERS = 40
+#: Seconds after its own deadline that an agent has to say what it spent.
+GRACE = 5.0
 
 _GONE = AgentErrorKind.UNAVAILABLE
 
@@ -118,13 +119,15 @@ class Waves:
         self.base = base
         self.usage = usage
         self.scheduler = Scheduler(plan, capacity=max_agents)
-        pinned = {
-            spec: open_agents((spec,))[0] for spec in {t.model for t in plan.tasks if t.model}
-        }
+        specs = sorted({task.model for task in plan.tasks if task.model})
+        opened = open_agents(specs, policy=policy(config)) if specs else ()
+        pinned = dict(zip(specs, opened, strict=True))
         self.turns = {
             task.id: Turn(task, pinned.get(task.model) or agents[index % len(agents)])
             for index, task in enumerate(plan.tasks)
         }
+        #: The same for every task, so that endpoints can cache what begins a prompt.
+        self.peers = tuple(task.goal for task in plan.tasks)
         self.parked: dict[tuple[str, int], Parked] = {}
         self.landed: list[WaveOutcome] = []
         self.findings: list[Finding] = []
@@ -251,7 +254,7 @@ class Waves:
             decisions=self.plan.decisions,
             slots=seen.slots,
             reads=seen.reads,
-            peers=tuple(t.goal for t in self.plan.tasks if t.id != task_id)[:PEERS],
+            peers=self.peers,
             retry=turn.retry,
             draft=turn.draft,
             sources=self.draft.base,
@@ -278,7 +281,7 @@ class Waves:
         limit = self.config.timeouts.task
         answer: Reply | AgentError
         try:
-            with anyio.fail_after(limit):
+            with anyio.fail_after(limit + GRACE):
                 answer = await agent.answer(assignment)
         except AgentError as error:
             answer = error
@@ -308,6 +311,7 @@ class Waves:
         for arrival in arrivals:
             turn, answer = self.turns[arrival.task], arrival.answer
             if isinstance(answer, AgentError):
+                turn.usage += getattr(answer, "usage", Usage())
                 continue
             reused = (arrival.task, turn.asked) in self.parked
             if not reused:
@@ -433,7 +437,7 @@ class Waves:
                     parent=self.tip,
                     files={p: f.data if f else None for p, f in self.draft.changes.items()},
                     message=message,
-                    nodes={p: _versions(f) for p, f in self.draft.changes.items()},
+                    nodes={p: versions(f) for p, f in self.draft.changes.items()},
                     tasks=tasks,
                     merge=merge_bytes,
                     hooks=self.hooks,
@@ -547,6 +551,11 @@ class Waves:
         return outcome
 
 
+def policy(config: Config) -> Policy:
+    """Return how patient providers are to be."""
+    return Policy(total=config.timeouts.task)
+
+
 def sources_at(store: Store, commit: str) -> Sources:
     """Return a view of the store's repository at a commit (empty: of nothing)."""
     return Sources(store.entries(commit), store.read, store.cache, opaque=store.opaque_reason)
@@ -555,8 +564,12 @@ def sources_at(store: Store, commit: str) -> Sources:
 def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
     """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
     goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
-    more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
-    subject = _cut(goals[tasks[0]], 72 - len(more)) + more
+    if plan.atomic and plan.request.strip() and len(plan.tasks) > 1:
+        # The tasks are parts of one change, which the request names.
+        subject = _cut(" ".join(plan.request.split()), 72)
+    else:
+        more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
+        subject = _cut(goals[tasks[0]], 72 - len(more)) + more
     body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
     trailers = {
         "MAK-Run": run,
@@ -575,7 +588,8 @@ def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | N
     return result.data if isinstance(result, SourceFile) else None
 
 
-def _versions(file: SourceFile | None) -> list[tuple[str, bytes]]:
+def versions(file: SourceFile | None) -> list[tuple[str, bytes]]:
+    """Return the nodes of a file as the store keeps them: symbol and bytes, in order."""
     if file is None:
         return []
     return [(node.id.symbol, file.data[node.start : node.end]) for node in file.nodes]

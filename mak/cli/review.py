@@ -56,7 +56,7 @@ class Reviewer:
                     case None | ["q" | "quit" | "abort" | "n" | "no"]:
                         return Decision(approved=False)
                     case ["e" | "edit"]:
-                        plan = edit(review.plan)
+                        plan = edit(review.plan, review.problems)
                         if plan is not None:
                             self.edited = plan
                             return Decision(approved=True, plan=plan)
@@ -126,8 +126,11 @@ def drop(plan: Plan, names: Collection[str]) -> Plan | None:
     return dataclasses.replace(plan, tasks=kept)
 
 
-def edit(plan: Plan) -> Plan | None:
-    """Let the person edit a plan as YAML until it reads as one; None: it is as it was."""
+def edit(plan: Plan, problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()) -> Plan | None:
+    """Let the person edit a plan as YAML until it is one that can be carried out.
+
+    None: it is as it was.
+    """
     from mak.cli import planfile
 
     text = HEADER + planfile.write(plan)
@@ -144,13 +147,14 @@ def edit(plan: Plan) -> Plan | None:
                 return None
             try:
                 edited = planfile.parse(changed, path.name)
+                reasons = problems(edited)
             except UsageError as error:
-                body = changed.splitlines(keepends=True)
-                kept = "".join(line for line in body if not line.startswith(ERROR))
-                wrong = "".join(f"{ERROR}{line}\n" for line in str(error).splitlines())
-                text = wrong + kept
-            else:
+                reasons = tuple(str(error).splitlines())
+            if not reasons:
                 return None if edited == plan else edited
+            body = changed.splitlines(keepends=True)
+            kept = "".join(line for line in body if not line.startswith(ERROR))
+            text = "".join(f"{ERROR}{line}\n" for line in reasons) + kept
     finally:
         path.unlink(missing_ok=True)
 

@@ -28,7 +28,8 @@ from mak.store.runs import Runs
 from mak.store.state import Holder, State, StateRef, Update
 
 if TYPE_CHECKING:
-    from mak.store.undo import Undone
+    from mak.store.undo import Merge as UndoMerge
+    from mak.store.undo import Nodes, Undone
     from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite
 
 
@@ -242,6 +243,13 @@ class Store:
         """List the claims on the branch, by node."""
         return locks.rows(self.state.read()[1], self.liveness.is_alive)
 
+    def at_work(self, run: str) -> str:
+        """Describe the live process that carries out `run`; empty: there is none."""
+        for name, about in self.state.read()[1].holders.items():
+            if about.run == run and self.liveness.is_alive(name):
+                return locks.describe(about)
+        return ""
+
     def _entered(self) -> tuple[str, Holder]:
         if self._about is None:
             raise MakBug(f"locking on {self.branch}: not entered")
@@ -321,11 +329,11 @@ class Store:
 
         return recover(self)
 
-    def undo(self, run: str) -> Undone:
-        """Commit the inverse of what a run put on the branch."""
+    def undo(self, run: str, merge: UndoMerge, nodes: Nodes) -> Undone:
+        """Commit the inverse of what a run put on the branch; see `mak.store.undo`."""
         from mak.store.undo import undo
 
-        return undo(self, run)
+        return undo(self, run, merge, nodes)
 
 
 def _step(new: State, old: State, subject: str) -> Update | None:

@@ -24,12 +24,12 @@ def run(args: Namespace) -> int:
     folder = work_dir(args)
     from mak.cli.lines import count, short_branch
     from mak.cli.runs import find_run
+    from mak.kernel import undo
     from mak.store import Store
-    from mak.store.undo import undo
 
     with Store.open(folder, branch=args.branch) as store:
         run_id = find_run(store, args.id)
-        undone = undo(store, run_id, _merge, _nodes)
+        undone = undo(store, run_id)
         branch = short_branch(store.branch)
     if args.json:
         terminal.write_json(
@@ -47,22 +47,6 @@ def run(args: Namespace) -> int:
         f"Took back {commits} of {run_id} in {files}, with {undone.commit[:10]} on {branch}"
     )
     return EXIT_DONE
-
-
-def _merge(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[str, ...]:
-    """Merge node by node what was written since, or name the nodes that are in the way."""
-    from mak.source import Conflict, merge, split
-
-    result = merge(split(base, path), split(ours, path), split(theirs, path))
-    if isinstance(result, Conflict):
-        return tuple(map(str, result.nodes))
-    return result.data
-
-
-def _nodes(path: str, data: bytes) -> list[tuple[str, bytes]]:
-    from mak.source import split
-
-    return [(node.id.symbol, data[node.start : node.end]) for node in split(data, path).nodes]
 
 
 COMMAND = Command(
