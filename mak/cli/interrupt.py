@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ class Interrupts:
                     loop.call_soon_threadsafe(self._said, "stopping; once more to stop at once")
                     loop.call_soon_threadsafe(scope.cancel)
 
-                with _handling(stop):
+                with _waking(loop), _handling(stop):
                     result = await work()
             return result
 
@@ -67,6 +68,25 @@ def ignored() -> Iterator[None]:
 
     with _handling(leave, (signal.SIGINT,)):
         yield
+
+
+@contextmanager
+def _waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let any signal wake the loop, whichever thread of the process it is delivered to.
+
+    Handlers run in the main thread, which a signal to another thread leaves asleep in `select`.
+    """
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        reader.setblocking(False)
+        writer.setblocking(False)
+        loop.add_reader(reader, reader.recv, 4096)
+        before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(reader)
 
 
 Stop = Callable[[int, FrameType | None], None]

@@ -36,6 +36,25 @@ async def work():
 print("result", Interrupts(lambda text: None).run(work))
 """
 
+THREADED = """
+import anyio, signal, sys, threading, time
+from mak.cli.interrupt import Interrupts
+
+other = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+other.start()
+
+async def work():
+    def send():
+        signal.pthread_kill(other.ident, signal.SIGINT)
+
+    threading.Timer(0.2, send).start()
+    print("ready", flush=True)
+    await anyio.sleep(60)
+
+print("result", Interrupts(lambda text: None).run(work), flush=True)
+sys.stdout.flush()
+"""
+
 STUCK = """
 import anyio, time
 from mak.cli.interrupt import Interrupts
@@ -76,6 +95,13 @@ def test_first_signal_lets_the_work_end_by_itself(number: signal.Signals) -> Non
 def test_work_that_has_no_result_gives_none() -> None:
     process = start(CUT)
     process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (out, err, process.returncode) == ("result None\n", "", 0)
+
+
+def test_signal_that_another_thread_receives_is_not_left_lying() -> None:
+    """A Ctrl-C while planning was seen only when the planner's 30 seconds were over."""
+    process = start(THREADED)
     out, err = process.communicate(timeout=30)
     assert (out, err, process.returncode) == ("result None\n", "", 0)
 
