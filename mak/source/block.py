@@ -13,7 +13,7 @@ from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.python import why
 from mak.source.python_ast import Reader, parse
 from mak.source.statement import Statement
-from mak.source.text import indent_of, is_trivia, reindent, unix
+from mak.source.text import indent_of, is_trivia, reindent, step_of, to_str, unix
 
 _TRAILING_BLANK = re.compile(r"(?:\n[ \t\x0c]*)+\Z")
 _LEADING_BLANK = re.compile(r"\A(?:[ \t\x0c]*\n)+")
@@ -104,9 +104,8 @@ def _parsed(text: str, newer: Newer | None) -> Block:
 
 def _sunk(block: Block, base: str, indent: str, unit: str) -> bool:
     """Whether all lines but the first are still where they were, or deeper than they can be."""
-    before = [line for line in base.split("\n") if line.strip()]
-    kept = {line for line in before if line.startswith(indent)}
-    moved = {line.removeprefix(indent) for line in before}
+    kept = {line for line in base.split("\n") if line.strip() and line.startswith(indent)}
+    moved = {line.removeprefix(indent) for line in kept}
     rest = [line for line in block.lines[1:] if line.strip()]
     if as_kept := sum(line in kept for line in rest):
         return as_kept > sum(line in moved for line in rest)
@@ -144,11 +143,10 @@ def trimmed(text: str) -> str:
 
 
 def indents(file: SourceFile, node: Node) -> tuple[str, str]:
-    """Return the indentation of a node's code, and one step of the file's indentation."""
-    code = file.data[node.start + node.lead : node.end]
-    lines = code.splitlines()
-    own = indent_of(lines[0]).decode("ascii") if lines else ""
-    return own.replace("\x0c", ""), indent_unit(file)
+    """Return the indentation of a node's code, and one step of indentation in it."""
+    code = to_str(file.data[node.start + node.lead : node.end], file.encoding)
+    own = code[: len(code) - len(code.lstrip(" \t\x0c"))]
+    return own.replace("\x0c", ""), step_of(code) or indent_unit(file)
 
 
 def indent_unit(file: SourceFile) -> str:

@@ -295,6 +295,12 @@ def _difference(
         return Applied(None, deleted=gone, api_changed=gone)
     if before is None or after is None:
         raise MakBug("comparing a file that exists neither before nor after an edit")
+    if before.whole or after.whole:
+        one = frozenset({after.id})
+        changed_whole = one if before.data != after.data else frozenset()
+        return Applied(
+            after, changed_whole, frozenset(new) - one, frozenset(old) - one, frozenset(old) - one
+        )
     touched = {id.node for id in edited}
     common = old.keys() & new.keys()
     changed = {

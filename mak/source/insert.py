@@ -16,7 +16,7 @@ from mak.source.python_ast import parse
 from mak.source.replace import unknown
 from mak.source.splice import Piece, pieces_of, splice
 from mak.source.statement import Is
-from mak.source.text import indent_of, is_blank, reindent, to_bytes, to_str
+from mak.source.text import BOM, indent_of, is_blank, reindent, to_bytes, to_str
 
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 #: Roles of which one name may have several.
@@ -75,7 +75,7 @@ def insert(
     spot = find_spot(scope.units, newcomer, scope.start, wanted, deep=scope.shell is None)
     if spot.blocked:
         return Rejected("placement", spot.blocked, edit.parent)
-    pieces = _pieces(file, scope, block, newcomer, spot.index)
+    pieces = _pieces(file, scope, block, spot.index, newer)
     if isinstance(pieces, Rejected):
         return pieces
     done = splice(file, pieces, newer, moved=True)
@@ -221,6 +221,13 @@ def _taken(file: SourceFile, scope: _Scope, block: Block) -> Rejected | None:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
     }
     header = set(file.nodes[0].names) if scope.shell is None else set()
+    seen: set[str] = set()
+    for statement in block.statements:
+        name = f"{statement.names[0]}[{statement.role}]" if statement.is_definition else ""
+        if name and name in seen and statement.role not in _SHARED_ROLES:
+            reason = f"the new text in `{label(scope.id)}` defines `{statement.names[0]}` twice"
+            return Rejected("name-taken", reason, scope.id)
+        seen.add(name)
     for statement in block.statements:
         for name in statement.names:
             symbol = f"{scope.prefix}{name}"
@@ -257,12 +264,15 @@ def _binder(file: SourceFile, scope: _Scope, name: str) -> Node:
 
 
 def _only_overloads(file: SourceFile, scope: _Scope, name: str) -> bool:
-    return all(
-        f"{scope.prefix}{name}[overload]" == node.id.symbol.partition("#")[0]
+    """Whether the name exists only as overloads that wait for their implementation."""
+    depth = scope.prefix.count(".")
+    symbols = [
+        node.id.symbol.partition("#")[0]
         for unit in scope.units
         for node in file.nodes[unit.start : unit.end]
-        if name in node.names and node.id.symbol.count(".") == scope.prefix.count(".")
-    )
+        if name in node.names and node.id.symbol.count(".") == depth
+    ]
+    return bool(symbols) and set(symbols) == {f"{scope.prefix}{name}[overload]"}
 
 
 def _wanted(file: SourceFile, scope: _Scope, after: NodeId | None) -> int | None:
@@ -283,7 +293,7 @@ def _wanted(file: SourceFile, scope: _Scope, after: NodeId | None) -> int | None
 
 
 def _pieces(
-    file: SourceFile, scope: _Scope, block: Block, new: Newcomer, index: int
+    file: SourceFile, scope: _Scope, block: Block, index: int, newer: Newer | None
 ) -> list[Piece] | Rejected:
     """Return the pieces of the file with the new text before the node `index`."""
     pieces = pieces_of(file)
@@ -307,7 +317,7 @@ def _pieces(
             f"{char!r} in the new text does not exist in the file's coding {file.encoding}",
             scope.id,
         )
-    piece = Piece(data, None, _symbols(file, scope, block), culprit=scope.id)
+    piece = Piece(data, None, _symbols(scope, block, newer), culprit=scope.id)
     piece.may_become_run = any(not s.is_definition for s in block.statements)
     earlier = pieces[index - 1]
     last = placeholder or previous
@@ -318,7 +328,7 @@ def _pieces(
         return pieces
     if previous.tail:
         earlier.data = earlier.data[: -previous.tail]
-    if earlier.data and not earlier.data.endswith((b"\n", b"\r")):
+    if earlier.data not in (b"", BOM) and not earlier.data.endswith((b"\n", b"\r")):
         earlier.data += newline
     if following is not None:
         missing = _gap_after(block, following, style) - _blanks(file, following)
@@ -337,11 +347,14 @@ def _placeholder(file: SourceFile, scope: _Scope) -> Node | None:
     return node if is_one and held in _PLACEHOLDERS else None
 
 
-def _symbols(file: SourceFile, scope: _Scope, block: Block) -> frozenset[str]:
-    """Return the symbols of the nodes that the text makes."""
-    cut = split(block.text.encode("utf-8", "surrogatepass"), file.path or "new.py")
-    own = {node.id.symbol for node in cut.nodes if node.kind is not NodeKind.HEADER}
-    return frozenset(f"{scope.prefix}{symbol}" for symbol in own)
+def _symbols(scope: _Scope, block: Block, newer: Newer | None) -> frozenset[str]:
+    """Return the symbols of the nodes that the text makes, without runs of the scope itself."""
+    cut = split(block.text.encode("utf-8", "surrogatepass"), "text.py", newer=newer)
+    return frozenset(
+        f"{scope.prefix}{node.id.symbol}"
+        for node in cut.nodes
+        if node.kind is not NodeKind.HEADER and not node.id.symbol.startswith("@")
+    )
 
 
 def _style(file: SourceFile, scope: _Scope) -> int:
@@ -366,7 +379,7 @@ def _gap_before(file: SourceFile, scope: _Scope, block: Block, previous: Node, s
         text = file.data[previous.start : previous.end].rstrip()
         return 0 if text.endswith(b":") else 1
     if previous.kind is NodeKind.HEADER:
-        if not file.data[: previous.end].strip(b"\xef\xbb\xbf \t\r\n\x0c"):
+        if not file.data[: previous.end].strip(BOM + b" \t\r\n\x0c"):
             return 0
         return style if block.statements[0].is_definition else 1
     is_run = previous.kind not in _DEFINITIONS

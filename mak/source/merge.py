@@ -9,12 +9,14 @@ went in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from mak.model import NodeId, NodeKind
 from mak.source.edit import compiles
 from mak.source.file import Conflict, Newer, SourceFile
 from mak.source.imports import Name, add_imports, imported
 from mak.source.language import split
+from mak.source.text import is_blank
 
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
@@ -52,6 +54,7 @@ class _Merge:
         order = self._order(texts)
         if isinstance(order, Conflict):
             return order
+        self._space_added(order, texts)
         parts = [texts[id] for id in order]
         newline = self.base.newline.encode()
         for index, part in enumerate(parts[:-1]):
@@ -80,14 +83,24 @@ class _Merge:
             return ours
         if ours == base:
             return theirs
-        if _trim(ours) == _trim(base) or _trim(ours) == _trim(theirs):
-            return theirs if _trim(ours) == _trim(base) else ours
-        if _trim(theirs) == _trim(base):
-            return ours
-        if id.symbol == "@header":
-            header = self._header()
-            if header is not None:
-                return header
+        if ours is None or theirs is None:
+            left = theirs if ours is None else ours
+            if base is not None and left is not None and _trim(left) == _trim(base):
+                return None
+        elif base is None:
+            if _trim(ours) == _trim(theirs):
+                return ours
+        else:
+            parts = [
+                _merge_part(*part) for part in zip(*map(_parts, (base, ours, theirs)), strict=True)
+            ]
+            blank, core, end = parts
+            if core is None and id.symbol == "@header":
+                core = self._header()
+            if core is not None:
+                ours_blank, _, ours_end = _parts(ours)
+                chosen = ours_blank if blank is None else blank, ours_end if end is None else end
+                return chosen[0] + core + chosen[1]
         self.conflicts.append(id)
         return ours
 
@@ -97,7 +110,7 @@ class _Merge:
             names = self._only_adds(adding)
             if names is not None:
                 data = add_imports(kept, names)
-                return data if isinstance(data, bytes) else None
+                return _parts(data)[1] if isinstance(data, bytes) else None
         return None
 
     def _only_adds(self, file: SourceFile) -> list[Name] | None:
@@ -146,7 +159,10 @@ class _Merge:
             if id in known:
                 continue
             at = next((order.index(o) + 1 for o in reversed(other[:index]) if o in known), 0)
-            while ours_leads and at < len(order) and self._is_added(order[at], other):
+            while at < len(order) and (
+                not _may_precede(id, order[at])
+                or (ours_leads and _may_follow(id, order[at]) and self._is_added(order[at], other))
+            ):
                 at += 1
             order.insert(at, id)
             known.add(id)
@@ -154,6 +170,16 @@ class _Merge:
 
     def _is_added(self, id: NodeId, other: Sequence[NodeId]) -> bool:
         return id not in self.sides[0] and id not in other
+
+    def _space_added(self, order: Sequence[NodeId], texts: dict[NodeId, bytes]) -> None:
+        """Put blank lines before what came first where one side added it, and does not here."""
+        for previous, id in pairwise(order):
+            if id in self.sides[0] or previous.symbol == "@header" or not texts[id]:
+                continue
+            depth = id.symbol.count(".")
+            if previous.symbol.count(".") == depth and not _parts(texts[id])[0]:
+                lines = 1 if depth else 2
+                texts[id] = self.base.newline.encode() * lines + texts[id]
 
     # ------------------------------------------------------------------------ checks
 
@@ -171,5 +197,42 @@ class _Merge:
         return None
 
 
-def _trim(text: bytes | None) -> bytes | None:
-    return None if text is None else text.strip(b" \t\r\n\x0c")
+def _scope(id: NodeId) -> str:
+    return id.symbol.rpartition(".")[0]
+
+
+def _may_precede(id: NodeId, other: NodeId) -> bool:
+    """Whether `id` may stand before `other` without cutting off what `other` lies in."""
+    scope = _scope(other)
+    return not scope or f"{_scope(id)}.".startswith(f"{scope}.")
+
+
+def _may_follow(id: NodeId, other: NodeId) -> bool:
+    """Whether `id` may stand after `other` and still be in the class it belongs to."""
+    scope = _scope(id)
+    return not scope or other.symbol.startswith(f"{scope}.")
+
+
+def _trim(text: bytes) -> bytes:
+    return text.strip(b" \t\r\n\x0c")
+
+
+def _parts(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """Part a node into the blank lines before it, itself, and the blank lines after it."""
+    lines = text.splitlines(keepends=True)
+    first, last = 0, len(lines)
+    while first < last and is_blank(lines[first]):
+        first += 1
+    while first < last and is_blank(lines[last - 1]):
+        last -= 1
+    return b"".join(lines[:first]), b"".join(lines[first:last]), b"".join(lines[last:])
+
+
+def _merge_part(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merge three ways; None: both sides changed it. The last newline is nobody's change."""
+    bare = [part.rstrip(b"\r\n") for part in (base, ours, theirs)]
+    if not any(bare):
+        bare = [base, ours, theirs]
+    if bare[1] == bare[2] or bare[2] == bare[0]:
+        return ours
+    return theirs if bare[1] == bare[0] else None

@@ -40,9 +40,12 @@ class Cut:
 
     def __init__(self, packed: bytes) -> None:
         """Read what `dump` wrote. Raises ValueError when it is something else."""
-        version, head, *columns = json.loads(packed)
-        if version != VERSION or len(head) != 5 or len(columns) != 10:
-            raise ValueError(f"reading a cached cut: version {version!r}, expected {VERSION}")
+        read = json.loads(packed)
+        if not isinstance(read, list) or len(read) != 12 or read[0] != VERSION:
+            raise ValueError("reading a cached cut: written by another version")
+        _, head, *columns = read
+        if len(head) != 5 or len({len(column) for column in columns}) != 1:
+            raise ValueError("reading a cached cut: its columns differ in length")
         self._head: tuple[str, str, str, str, int] = tuple(head)
         self._columns = columns
 

@@ -120,7 +120,10 @@ class _Reader:
         return statement
 
     def code(self, node: cst.CSTNode) -> str:
-        """Return an expression as `squeeze` writes it."""
+        """Return an expression as `squeeze` writes it, without parentheses around it."""
+        if getattr(node, "lpar", ()):
+            own = 1 if isinstance(node, cst.Tuple | cst.GeneratorExp) else 0
+            node = node.with_changes(lpar=node.lpar[:own], rpar=node.rpar[:own])  # type: ignore[attr-defined]
         return squeeze(self.module.code_for_node(node))
 
     def head(self, node: cst.FunctionDef | cst.ClassDef) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,11 @@ from mak.source.splice import Piece, pieces_of, splice
 from mak.source.text import reindent, to_str
 
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
+
+
+_BLANK_START = re.compile(rb"\A(?:[ \t\x0c]*(?:\r\n|\n|\r))+")
+#: Blank lines after the last comment.
+_BLANK_END = re.compile(rb"(?<=[\r\n])(?:[ \t\x0c]*(?:\r\n|\n|\r))+\Z|\A\s+\Z")
 
 
 @dataclass(slots=True)
@@ -59,6 +65,7 @@ def rewrite(
         if flaw is not None:
             return flaw
     _fill_emptied_classes(work)
+    _start_clean(work)
     done = splice(
         file,
         [piece for piece in work.pieces if piece.data or piece.node is not None],
@@ -199,7 +206,7 @@ def _delete(work: _Work, node: Node, id: NodeId) -> Rejected | None:
     file = work.file
     if node.kind is NodeKind.HEADER:
         piece = work.by_symbol[node.id.symbol]
-        piece.data = file.data[node.start : node.start + node.lead]
+        piece.data = _BLANK_END.sub(b"", file.data[node.start : node.start + node.lead])
         piece.culprit = node.id
         piece.allows = frozenset({node.id.symbol}) if piece.data else None
         if not piece.data:
@@ -236,6 +243,14 @@ def _hand_back(work: _Work, piece: Piece, tail: bytes) -> None:
         if other.data:
             other.data += tail
             return
+
+
+def _start_clean(work: _Work) -> None:
+    """Do not leave blank lines at the start of a file whose first nodes are gone."""
+    left = [piece for piece in work.pieces if piece.data]
+    gone = work.pieces[1:2] and not work.pieces[1].data
+    if left and gone and left[0] is not work.pieces[0]:
+        left[0].data = _BLANK_START.sub(b"", left[0].data)
 
 
 def _fill_emptied_classes(work: _Work) -> None:

@@ -83,7 +83,9 @@ def fit(
         text = trimmed(unix(source))
         if text.startswith("#") and text.partition("\n")[0] not in base.split("\n"):
             text = indent + text
-    data = _dressed(file, node, members[-1], block, reindent(text, indent, unit), is_shell)
+    is_cut = is_shell and text != block.text
+    below = 0 if is_cut or not block.statements else _comments_below(block)
+    data = _dressed(file, node, members[-1], reindent(text, indent, unit), below)
     return data if isinstance(data, Rejected) else Fitted(data, name, role, grows, block.imports)
 
 
@@ -201,22 +203,20 @@ def _shell_of_one_line(block: Block, node: Node) -> str | Rejected:
 # ------------------------------------------------------------------------------- dressing
 
 
-def _dressed(
-    file: SourceFile, node: Node, last: Node, block: Block, text: str, is_shell: bool
-) -> bytes | Rejected:
+def _dressed(file: SourceFile, node: Node, last: Node, text: str, below: int) -> bytes | Rejected:
     """Return the bytes for the place of `node` … `last`: comments above, code, comments below.
 
+    The last `below` lines of the text are comments that its code ends above.
     What the text says nothing about stays: comments above a node and at the end of its scope.
     """
     data = file.data
     old_lead = data[node.start : node.start + node.lead]
     old_tail = data[last.end - last.tail : last.end]
     old_code = data[node.start + node.lead : last.end - last.tail]
-    below = 0 if is_shell or not block.statements else _comments_below(block)
     own, code = _parted(text)
     lines = code.split("\n")
     code, own_tail = "\n".join(lines[: len(lines) - below]), lines[len(lines) - below :]
-    if own_tail and trimmed("\n".join(own_tail)) != trimmed(to_str(old_tail, file.encoding)):
+    if _words(own_tail) != _words(to_str(old_tail, file.encoding).split("\n")) and own_tail:
         if not _ends_scope(file, last):
             return Rejected(
                 "shape",
@@ -247,6 +247,10 @@ def _dressed(
     if new_code and (old_code.endswith((b"\n", b"\r")) or not old_code or tail):
         new_code += file.newline.encode()
     return keep_newlines(lead + new_code, old_lead + old_code) + tail
+
+
+def _words(lines: list[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _comments_below(block: Block) -> int:

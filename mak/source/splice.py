@@ -16,6 +16,8 @@ from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.language import split
 
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
+#: How symbols end of which there may be several.
+_SHARED = ("[overload]", "[register]")
 
 
 @dataclass(slots=True)
@@ -49,6 +51,8 @@ class Piece:
         """Whether a node of this symbol may come out of the piece."""
         allows = self.allows or ()
         if symbol in allows:
+            return True
+        if _uncounted(symbol).endswith(_SHARED) and _uncounted(symbol) in allows:
             return True
         if self.may_become_run and symbol.rpartition(".")[2].startswith(("@body", "@main")):
             return True
@@ -136,7 +140,7 @@ def _misplaced(
 
 
 def _is_run(piece: Piece) -> bool:
-    return piece.is_edit or (piece.node is not None and piece.node.kind in _RUNS)
+    return piece.may_become_run or (piece.node is not None and piece.node.kind in _RUNS)
 
 
 def _same(piece: Piece, new: Node, moved: bool, renamed: Collection[tuple[str, str]]) -> bool:
@@ -166,7 +170,9 @@ def _uncounted(symbol: str) -> str:
 def _delivers(piece: Piece, file: SourceFile) -> bool:
     """Whether a node that an edited piece was written for did come out of it."""
     return any(
-        node.id.symbol in (piece.allows or ()) and node.start < piece.end and node.end > piece.start
+        node.start < piece.end
+        and node.end > piece.start
+        and {node.id.symbol, _uncounted(node.id.symbol)} & (piece.allows or frozenset())
         for node in file.nodes
     )
 

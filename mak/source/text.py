@@ -228,6 +228,14 @@ def _string_lines(text: str) -> set[int]:
     return inside
 
 
+def step_of(text: str) -> str:
+    """Return one step of indentation as a block of ``\n`` code has it; empty when it has none."""
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip() and line.lstrip()[0] != "#"), "")
+    have = first[: len(first) - len(first.lstrip(" \t\x0c"))]
+    return _step(lines, _string_lines(text), have)
+
+
 def _step(lines: list[str], inside: set[int], have: str) -> str:
     """Return the shallowest indentation below `have` that the block uses."""
     steps = []
