@@ -746,7 +746,7 @@ class _Scanner:
             passed = call._replace(positional=call.positional - 1, partial=True)
             self.chain(args[0], scope, passed, stack)
             return args[1:]
-        elif last == "cast" and args:
+        elif last == "cast" and len(args) == 2:
             self.annotation(args[0], scope)
             return args[1:]
         elif last == "TypeVar":
