@@ -44,6 +44,12 @@ class Touched:
         """Whether the file is as committed, before and after: a checkout like any other."""
         return self.before == self.base and self.after == self.new
 
+    def mode(self, entry: Entry) -> int:
+        """Return what the exec bit must become for the file to be as `entry` says; 0: as it is."""
+        if self.before is None or self.after is None or self.before.mode != self.after.mode:
+            return entry.mode
+        return 0
+
 
 @dataclass(frozen=True, slots=True)
 class Journal:
@@ -64,6 +70,11 @@ class Journal:
     nodes: str
     tasks: tuple[str, ...]
     files: tuple[Touched, ...]
+
+    @property
+    def tag(self) -> str:
+        """What the temporary neighbours of the wave's files have in their names."""
+        return self.commit[:10]
 
     def to_json(self) -> dict[str, Any]:
         """Return the journal as the state keeps it."""

@@ -41,6 +41,7 @@ def drop_stale_lock(git_dir: Path) -> bool:
     The caller holds the wave lock of this git directory.
     """
     file = _file(git_dir)
+    file.with_suffix(".new").unlink(missing_ok=True)
     try:
         text = file.read_text()
     except FileNotFoundError:

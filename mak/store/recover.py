@@ -79,6 +79,7 @@ def take_back(store: Store, entry: Journal, why: str) -> None:
         worktree = Worktree.of(store.repository)
         for left in reversed(range(_TRIES)):
             try:
+                settle.sweep(worktree, entry)
                 standing = settle.look(worktree, entry.files)
                 settle.settle(worktree, entry, standing, forward=False)
                 break
@@ -130,11 +131,18 @@ class _Recovery:
 
     def carry_out(self) -> str:
         """End the wave; return the sentence that says how."""
-        entry = self.entry
         follows = self._follows()
+        saved: list[str] = []
         if follows:
             self._free_index()
-            settle.sweep(Worktree.of(self.repository), entry)
+            saved = settle.sweep(Worktree.of(self.repository), self.entry)
+        sentence = self._end(follows)
+        if saved:
+            sentence += f"; what you saved in that very moment is in {', '.join(saved)}"
+        return sentence
+
+    def _end(self, follows: bool) -> str:
+        entry = self.entry
         if self._is_elsewhere():
             return self._superseded("")
         name = self.store.repository.branch_ref
@@ -201,6 +209,7 @@ class _Recovery:
         standing = settle.look(worktree, self.entry.files)
         forward = is_on or not standing.edited
         settle.settle(worktree, self.entry, standing, forward=forward)
+        worktree.refresh()
         return standing.edited
 
     def _superseded(self, tip: str) -> str:

@@ -7,16 +7,13 @@ crash can leave, with a person's edits in between. Idempotent: cut off itself, i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from mak.store import place
 from mak.store.journal import Journal, Touched
 from mak.store.treeops import Entry
 from mak.store.worktree import Found, Kind, Staged, Worktree
-
-#: `git` writes files in pieces of a multiple of this, and a write is cut off at one of these.
-_PIECE = 4096
 
 
 class Side(Enum):
@@ -24,8 +21,6 @@ class Side(Enum):
 
     BEFORE = auto()
     AFTER = auto()
-    #: Gone or cut short: git was writing it. Belongs to neither side and holds nothing new.
-    TORN = auto()
     #: A person changed it since.
     EDITED = auto()
 
@@ -69,36 +64,14 @@ def _is_ours(file: Touched, staged: Staged | None) -> bool:
 
 
 def _side(worktree: Worktree, file: Touched, found: Found) -> Side:
-    if found.holds(file.after):
-        return Side.AFTER
-    if found.holds(file.before):
-        return Side.BEFORE
-    if not file.follows:
-        return Side.EDITED  # replaced in one step, so never torn
-    if found.kind is Kind.ABSENT:
-        return Side.TORN
-    return _by_bytes(worktree, file) if found.kind is Kind.FILE else Side.EDITED
-
-
-def _by_bytes(worktree: Worktree, file: Touched) -> Side:
-    """Compare a file with what git would write: the whole of it, or a beginning.
-
-    The whole counts also where Git would store something else for it, because attributes and blob
-    do not fit. A beginning was cut short where a write can be cut. A person who deletes the end of
-    a file leaves a beginning of it, too, but hardly ever one whose length is a multiple of a page;
-    where filters are at work, pieces have any length.
-    """
-    data = worktree.read(file.path)
-    for entry, side in ((file.new, Side.AFTER), (file.base, Side.BEFORE)):
-        if entry is None:
-            continue
-        whole = worktree.smudged({file.path: entry.oid})[file.path]
-        if data == whole:
+    for entry, side in ((file.after, Side.AFTER), (file.before, Side.BEFORE)):
+        if found.holds(entry):
             return side
-        if len(data) < len(whole) and whole.startswith(data):
-            is_plain = worktree.blob(entry.oid) == whole
-            if not is_plain or len(data) % _PIECE == 0:
-                return Side.TORN
+    if found.kind is Kind.FILE:
+        # Git may see another text in what it checked out itself: see `Worktree.is_checkout`.
+        for entry, side in ((file.after, Side.AFTER), (file.before, Side.BEFORE)):
+            if entry is not None and worktree.is_checkout(file.path, entry.oid):
+                return side
     return Side.EDITED
 
 
@@ -133,26 +106,24 @@ def _move(
     *,
     forward: bool,
 ) -> None:
-    wanted = {file.path: file.after if forward else file.before for file in files}
-    texts = worktree.smudged({path: entry.oid for path, entry in wanted.items() if entry})
-    for path, entry in wanted.items():
-        found = standing.found[path]
+    there = {file.path: file.after if forward else file.before for file in files}
+    texts = worktree.texts({path: entry.oid for path, entry in there.items() if entry})
+    for file in files:
+        path, entry, found = file.path, there[file.path], standing.found[file.path]
         if entry is None:
-            done = worktree.remove(path, found)
+            done = place.remove(worktree, path, found, journal.tag)
         else:
-            done = worktree.put(path, texts[path], found, scratch(journal, path), entry.mode)
+            mode, durable = file.mode(entry), not file.follows
+            text = texts[path]
+            done = place.put(worktree, path, text, found, journal.tag, mode=mode, durable=durable)
         if not done:
             raise Restless(path)
 
 
-def scratch(journal: Journal, path: str) -> str:
-    """Return the name of the temporary neighbour through which a file is replaced."""
-    return f".{path.rpartition('/')[2]}.mak-{journal.commit[:10]}"
-
-
-def sweep(worktree: Worktree, journal: Journal) -> None:
-    """Remove the temporary neighbours that a process left when it was killed."""
-    for file in journal.files:
-        temporary = (worktree.root / file.path).with_name(scratch(journal, file.path))
-        with suppress(FileNotFoundError, NotADirectoryError):
-            temporary.unlink()
+def sweep(worktree: Worktree, journal: Journal) -> list[str]:
+    """Tidy up beside the files what a killed process left; return what holds a person's text."""
+    found = (
+        place.sweep(worktree, f.path, journal.tag, (f.base, f.new, f.before, f.after))
+        for f in journal.files
+    )
+    return [name for name in found if name]

@@ -8,7 +8,7 @@ what `mak.store.recover` does when the process dies after one::
     P1  write blobs, trees and the commit; run hooks; sign      nothing to do
     P2  take the branch's lock; the tip is still the parent     remove the lock
     P3  write the journal into the state                        finish or take back
-    P4  index and files, by ``git read-tree -m -u``             finish or take back
+    P4  index, by ``git read-tree -m``, and each file           finish or take back
     P5  HEAD is still on the branch                             finish or take back
     P6  move the branch: the commit point                       finish
     P7  state: node versions, locks given up, journal gone      nothing to do
@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mak.errors import RepositoryRefused, StoreError
-from mak.store import hooks, journal, kinds, note, refs, settle, signing, treeops
+from mak.store import hooks, journal, kinds, note, place, refs, signing, treeops
 from mak.store.journal import Journal, Touched
 from mak.store.objects import blob_id, durable, put_blobs
 from mak.store.recover import recover_locked, take_back
@@ -188,6 +188,8 @@ class _Attempt:
             if not journal.begin(self.store.state, self.repository, entry, self.store.holder):
                 raise _Again("another process is committing a wave")
             self._move(entry, seen, texts, ref)
+        if self.follows:
+            self.worktree.refresh()
         remarks = self._record(entry)
         self.fault("P7")
         merged = tuple(f.path for f in seen.files if f.before != f.base and f.before != f.after)
@@ -239,7 +241,10 @@ class _Attempt:
         if not self.follows:
             files = [Touched(*change, change.base, change.new) for change in changes]
             return Survey(files)
-        seen = survey(self.worktree, changes, self._new, self.write.merge)
+        try:
+            seen = survey(self.worktree, changes, self._new, self.write.merge)
+        except (StoreError, FileNotFoundError) as error:  # a file went, or changed under git
+            raise _Again(str(error)) from error
         if seen.obstacles:
             reason = "; ".join(f"{path}: {why}" for path, why in seen.obstacles.items())
             raise _Held(reason, *seen.obstacles)
@@ -278,13 +283,12 @@ class _Attempt:
         return _Built(tree, commit)
 
     def _texts(self, seen: Survey) -> dict[str, bytes]:
-        """Return the bytes of the files that hold a person's change, too."""
-        texts = {
-            f.path: f.after.oid
-            for f in seen.files
-            if not f.follows and f.after and f.before != f.after
-        }
-        return self.worktree.smudged(texts) if texts else {}
+        """Return the bytes that the files will hold."""
+        if not self.follows:
+            return {}
+        return self.worktree.texts(
+            {f.path: f.after.oid for f in seen.files if f.after and f.before != f.after}
+        )
 
     # ------------------------------------------------------------------------ P2, P3: journal
 
@@ -355,24 +359,29 @@ class _Attempt:
             self.worktree.set_index({file.path: file.new for file in own}, seen.staged)
             self.fault("P4.index")
             if len(own) < len(entry.files):
-                self.worktree.check_out(entry.base, entry.commit)
+                self.worktree.advance_index(entry.base, entry.commit)
         except StoreError as error:
             raise self._refused(entry, error) from error
         self.fault("P4.tree")
-        for file in own:
+        for file in entry.files:
             if file.before != file.after:
-                name, found = settle.scratch(entry, file.path), seen.found[file.path]
-                put = self.worktree.put(file.path, texts[file.path], found, name, 0)
-                self._unchanged(file.path, put)
+                self._unchanged(file.path, self._place(file, seen, texts, entry.tag))
                 self.fault("P4.file")
         self._verify(entry)
+
+    def _place(self, file: Touched, seen: Survey, texts: Mapping[str, bytes], tag: str) -> bool:
+        path, found = file.path, seen.found[file.path]
+        if file.after is None:
+            return place.remove(self.worktree, path, found, tag)
+        mode, durable = file.mode(file.after), not file.follows
+        return place.put(self.worktree, path, texts[path], found, tag, mode=mode, durable=durable)
 
     def _unchanged(self, path: str, is_so: bool) -> None:
         if not is_so:
             raise _Again(f"{path} changed while the wave was being committed", path)
 
     def _refused(self, entry: Journal, error: StoreError) -> Exception:
-        """Return why git refused to touch index and files; it has changed nothing then."""
+        """Return why git refused to touch the index."""
         if "index.lock" in str(error):
             return _Again("another git command is at work on the index")
         staged = self.worktree.staged([file.path for file in entry.files])

@@ -6,7 +6,6 @@ always in one step (rename).
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import stat
@@ -24,6 +23,9 @@ from mak.store.repository import Repository
 from mak.store.treeops import EXECUTABLE, FILE, Entry
 
 LINK = 0o120000
+
+#: How Git's configuration says yes.
+_TRUE = ("true", "yes", "on", "1", "")
 
 #: Git knows this tree everywhere.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -118,7 +120,7 @@ class Worktree:
     def is_as(self, path: str, found: Found) -> bool:
         """Whether the very file that was found is still there; costs one `lstat`."""
         try:
-            return _stamp(os.lstat(self.root / path)) == found.stamp
+            return stamp(os.lstat(self.root / path)) == found.stamp
         except (FileNotFoundError, NotADirectoryError):
             return found.kind is Kind.ABSENT
 
@@ -132,16 +134,16 @@ class Worktree:
             return ABSENT
         if stat.S_ISLNK(status.st_mode):
             target = os.fsencode(os.readlink(self.root / path))  # noqa: PTH115, it tidies
-            return Found(Kind.LINK, blob_id(target), LINK, _stamp(status))
+            return Found(Kind.LINK, blob_id(target), LINK, stamp(status))
         if stat.S_ISDIR(status.st_mode):
             return Found(Kind.DIRECTORY)
         if not stat.S_ISREG(status.st_mode):
             return Found(Kind.OTHER)
         mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else FILE
-        oid = self._hash(path)
+        oid = self.hash_as(self.root / path, path)
         if not oid:
             ask_git.append(path)
-        return Found(Kind.FILE, oid, mode, _stamp(status))
+        return Found(Kind.FILE, oid, mode, stamp(status))
 
     def _reachable(self, directory: str, known: dict[str, Kind]) -> Kind:
         """DIRECTORY: a real one, all the way down; ABSENT: could be made; BLOCKED: neither."""
@@ -156,8 +158,8 @@ class Worktree:
             known[directory] = above
         return known[directory]
 
-    def _hash(self, path: str) -> str:
-        """Hash a file as libgit2 would store it; empty when only git itself can tell.
+    def hash_as(self, file: Path, path: str) -> str:
+        """Hash a file as libgit2 would store it at `path`; empty: only git itself can tell.
 
         libgit2 runs no filter driver, knows no working-tree-encoding, and reads no index with
         split or sparse extensions.
@@ -167,7 +169,7 @@ class Worktree:
             for attribute in ("filter", "working-tree-encoding"):
                 if handle.get_attr(path, attribute) not in (None, False):
                     return ""
-            return str(handle.hashfile(path))
+            return str(handle.hashfile(str(file), as_path=path))
         except (pygit2.GitError, OSError, KeyError, UnicodeError):
             return ""
 
@@ -228,11 +230,34 @@ class Worktree:
         """Return the file's bytes as they are."""
         return (self.root / path).read_bytes()
 
-    def smudged(self, entries: Mapping[str, str]) -> dict[str, bytes]:
-        """Return the bytes that a checkout of these blobs, given by path, would write.
+    def texts(self, entries: Mapping[str, str]) -> dict[str, bytes]:
+        """Return the bytes that a checkout of these blobs, given by path, would write."""
+        found = {path: self.blob(oid) for path, oid in entries.items() if self._is_plain(path)}
+        filtered = {path: oid for path, oid in entries.items() if path not in found}
+        return {**found, **self._smudged(filtered)}
 
-        git checks them out from an index of their own into a folder of their own, so that every
-        filter and attribute counts. One at a time: the caller holds the wave's lock.
+    def _is_plain(self, path: str) -> bool:
+        """Whether a checkout writes a blob to this path as it is, as far as libgit2 can tell."""
+        handle = self.repository.handle
+        try:
+            for attribute in ("filter", "working-tree-encoding", "ident", "eol"):
+                if handle.get_attr(path, attribute) not in (None, False, "lf"):
+                    return False
+            text, old = handle.get_attr(path, "text"), handle.get_attr(path, "crlf")
+            config = handle.config
+            crlf = "core.autocrlf" in config and config["core.autocrlf"] in _TRUE
+            if text is None and old is None:
+                return not crlf
+            crlf = crlf or ("core.eol" in config and config["core.eol"] == "crlf")
+            return text is False or (os.linesep == "\n" and not crlf)
+        except (pygit2.GitError, OSError, KeyError, UnicodeError):
+            return False
+
+    def _smudged(self, entries: Mapping[str, str]) -> dict[str, bytes]:
+        """Let git check blobs out, so that every filter and attribute counts.
+
+        From an index of their own into a folder of their own. One at a time: the caller holds the
+        wave's lock.
         """
         if not entries:
             return {}
@@ -256,60 +281,9 @@ class Worktree:
         Git may still see a change in it: attributes that make text of a blob with CRLF, or a
         filter that does not give back what it was given.
         """
-        return self.read(path) == self.smudged({path: oid})[path]
+        return self.read(path) == self.texts({path: oid})[path]
 
-    # ------------------------------------------------------------------------ writing
-
-    def put(self, path: str, data: bytes, found: Found, scratch: str, mode: int) -> bool:
-        """Put a file in the place of what was found there, a file or nothing, in one step.
-
-        `scratch` is the name of the temporary neighbour; `mode` says whether it is executable,
-        0: as before. Returns False, with nothing changed, when something else is there.
-        """
-        target = self.root / path
-        temporary = target.with_name(scratch)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            temporary.unlink(missing_ok=True)
-            with temporary.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                permissions = os.fstat(stream.fileno()).st_mode
-                if found.kind is not Kind.ABSENT:
-                    permissions = os.lstat(target).st_mode
-                os.fchmod(stream.fileno(), _permissions(permissions, mode))
-                os.fsync(stream.fileno())
-            if found.kind is Kind.ABSENT:
-                _link(temporary, target)
-            elif self.is_as(path, found):
-                temporary.replace(target)
-            else:
-                return False
-        except (FileNotFoundError, FileExistsError):
-            return False
-        except OSError as error:
-            raise StoreError(f"writing {path}: {error.strerror}") from error
-        finally:
-            temporary.unlink(missing_ok=True)
-        return True
-
-    def remove(self, path: str, found: Found) -> bool:
-        """Remove a file that was found, and the directories above it that this leaves empty.
-
-        Returns False, with nothing changed, when something else is there.
-        """
-        if not self.is_as(path, found):
-            return False
-        target = self.root / path
-        target.unlink(missing_ok=True)
-        for parent in target.parents:
-            if parent == self.root:
-                break
-            try:
-                parent.rmdir()
-            except OSError:
-                break
-        return True
+    # ------------------------------------------------------------------------ the index
 
     def set_index(self, entries: Mapping[str, Entry | None], staged: Mapping[str, Staged]) -> None:
         """Put entries into the index, or take them out, whatever the working tree holds.
@@ -333,14 +307,14 @@ class Worktree:
             if marked:
                 self._git.run("update-index", f"--{mark}", "-z", "--stdin", input=b"".join(marked))
 
-    def check_out(self, base: str, new: str) -> None:
-        """Bring index and files from one commit to another; refuse, or change nothing else.
+    def advance_index(self, base: str, new: str) -> None:
+        """Bring the index from one commit to another; refuse, or change nothing else.
 
-        Commits are ids, empty for none. ``git read-tree -m -u`` takes the index's lock first and
-        looks at every file before it writes one. It keeps what is staged, changed or sparse
-        elsewhere.
+        Commits are ids, empty for none. ``git read-tree -m`` takes the index's lock first, and
+        refuses when the index, or a file, is not as in `base` where the commits differ. It keeps
+        what is staged, changed or sparse elsewhere.
         """
-        command = ("read-tree", "-m", "-u", base or EMPTY_TREE, new)
+        command = ("read-tree", "-m", base or EMPTY_TREE, new)
         try:
             self._git.run(*command)
         except StoreError as error:
@@ -355,26 +329,8 @@ class Worktree:
         self._git.run("update-index", "-q", "--refresh", check=False)
 
 
-def _link(source: Path, target: Path) -> None:
-    """Give a file a second name that must be new; a plain rename where links are unknown."""
-    try:
-        target.hardlink_to(source)
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-            raise
-        if os.path.lexists(target):
-            raise FileExistsError(target) from error
-        source.rename(target)
-
-
-def _permissions(old: int, mode: int) -> int:
-    bits = stat.S_IMODE(old)
-    if mode == EXECUTABLE:
-        return bits | (bits & 0o444) >> 2
-    return bits & ~0o111 if mode == FILE else bits
-
-
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
+def stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells this very file, with this content, from another one: see `Found.stamp`."""
     return (
         status.st_ino,
         status.st_size,

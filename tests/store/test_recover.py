@@ -170,14 +170,13 @@ def test_commit_after_the_kill_is_refused_or_kept(root: Path, phase: str) -> Non
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_file_deleted_after_the_kill_comes_back_or_holds(root: Path, phase: str) -> None:
-    """Git unlinks before it writes, so a file that is gone cannot be told from a torn one."""
+def test_file_deleted_after_the_kill_stays_deleted(root: Path, phase: str) -> None:
     assert crash(root, FILES, phase)
     (root / CLEAN).unlink()
     recovered(root)
-    is_restored = phase in JOURNALED
-    assert (root / CLEAN).exists() == is_restored
-    if not is_restored and phase != "P7":
+    assert landed(root) == (phase in ("P6", "P7"))
+    assert f" D {CLEAN}" in status(root)
+    if not landed(root):
         result = land(root)
         assert isinstance(result, WaveHeld) and "it was deleted" in result.reason
         git(root, "restore", CLEAN)
@@ -323,27 +322,33 @@ def test_entering_says_what_was_recovered(root: Path) -> None:
         assert len(store.recovered) == 1 and "finished wave 1 of r1" in store.recovered[0]
 
 
-@pytest.mark.parametrize("length", [0, 4096, 8192])
-@pytest.mark.parametrize("side", ["old", "new"])
-def test_file_that_was_cut_short_is_written_again(
-    make_repo: MakeRepo, length: int, side: str
-) -> None:
-    """A kill can end a write at a page; git has written only the beginning of the file then."""
-    old, new = "old = 1\n" * 3000, "new = 1\n" * 3000
-    root = make_repo({CLEAN: old})
-    assert crash(root, {CLEAN: new}, "P4.tree")
-    (root / CLEAN).write_text((old if side == "old" else new)[:length])
-    assert "finished" in recovered(root)[0]
-    assert (root / CLEAN).read_text() == new and status(root) == []
+#: What a kill leaves beside a file, and what becomes of file and neighbour.
+NEIGHBOURS = {
+    "our text, cut short": (TEXT, NEW[:5], NEW, None),
+    "nothing yet": (TEXT, "", NEW, None),
+    "our text, whole": (TEXT, NEW, NEW, None),
+    "the old text, out": (NEW, TEXT, NEW, None),
+    "a text saved in that moment": (NEW, TEXT + "eight\n", TEXT + "eight\n", None),
+    "the same, where the file was deleted": (None, TEXT + "eight\n", TEXT + "eight\n", None),
+    "the same, and saved again": (NEW + "nine\n", TEXT + "8\n", NEW + "nine\n", TEXT + "8\n"),
+}
 
 
-def test_end_of_a_file_that_a_person_deleted_stays_deleted(make_repo: MakeRepo) -> None:
-    old, new = "old = 1\n" * 3000, "new = 1\n" * 3000
-    root = make_repo({CLEAN: old})
-    assert crash(root, {CLEAN: new}, "P4.tree")
-    (root / CLEAN).write_text(new[:9000])
-    assert "took back" in recovered(root)[0]
-    assert (root / CLEAN).read_text() == new[:9000]
+@pytest.mark.parametrize("case", NEIGHBOURS)
+def test_what_was_being_swapped_is_put_in_order(root: Path, case: str) -> None:
+    there, beside, after, left = NEIGHBOURS[case]
+    assert crash(root, {**FILES, CLEAN: NEW if there else None}, "P4.tree")
+    commit = git(root, "log", "--all", "--format=%H", "--grep=^wave 1$").split()[0]
+    neighbour = f"pkg/.b.py.mak-{commit[:10]}"
+    write(root, {neighbour: beside, CLEAN: there or ""})
+    if there is None:
+        (root / CLEAN).unlink()
+    with Store.open(root) as store:
+        sentence = store.recover()[0]
+    assert (root / CLEAN).read_text() == after
+    assert (root / neighbour).exists() == (left is not None)
+    assert ("what you saved in that very moment is in" in sentence) == (left is not None)
+    assert sentence.startswith("finished" if after == NEW else "took back")
 
 
 def test_index_lock_of_a_dead_git_is_removed(root: Path) -> None:

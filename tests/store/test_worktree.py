@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
 import stat
 import subprocess
 import time
@@ -11,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from mak.store import Committed, Store, WaveHeld
+from mak.store import Committed, Store, WaveHeld, place
 from mak.store.wave import commit_wave
 from mak.store.worktree import Kind, Worktree
 from tests.conftest import git, write
-from tests.store.waving import is_sound, status, wave
+from tests.store.killing import ended, forked
+from tests.store.waving import is_sound, left_over, status, wave
 
 MakeRepo = Callable[..., Path]
 
@@ -552,8 +555,65 @@ def test_file_is_replaced_only_while_it_is_the_one_looked_at(make_repo: MakeRepo
         tree = Worktree.of(store.repository)
         found = tree.look([A, "new.py"])
         write(root, {A: "newer\n", "new.py": "mine\n"})
-        assert not tree.put(A, b"x", found[A], ".scratch", 0)
-        assert not tree.put("new.py", b"x", found["new.py"], ".scratch", 0)
-        assert not tree.remove(A, found[A])
+        assert not place.put(tree, A, b"x", found[A], "tag", mode=0, durable=True)
+        assert not place.put(tree, "new.py", b"x", found["new.py"], "tag", mode=0, durable=True)
+        assert not place.remove(tree, A, found[A], "tag")
     assert (root / A).read_text() == "newer\n" and (root / "new.py").read_text() == "mine\n"
-    assert not (root / ".scratch").exists()
+    assert left_over(root) == []
+
+
+@pytest.mark.parametrize("waves", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("style", ["append", "rewrite", "rename"])
+def test_what_an_editor_saves_all_the_time_is_never_lost(
+    make_repo: MakeRepo, style: str, waves: int
+) -> None:
+    """Saves fall between any two steps of a wave, also between the look and the write."""
+    names = [f"f{i}.py" for i in range(4)]
+    root = make_repo(dict.fromkeys(names, TEXT))
+    saves, stop = root.parent / "saves", root.parent / "stop"
+    pauses = random.Random(1)
+
+    def edit() -> None:
+        with saves.open("a", buffering=1) as log:
+            for number in itertools.count():
+                if stop.exists():
+                    return
+                file = root / names[number % len(names)]
+                mark = f"# {number}\n"
+                _save(file, mark, style)
+                log.write(f"{file.name} {mark}")
+                time.sleep(0.0002 if number % 4 else pauses.uniform(0.02, 0.12))
+
+    pid = forked(edit)
+    done = 0
+    with Store.open(root) as store:
+        for number in range(waves):
+            files = {name: TEXT.replace("one", f"ONE {number}") for name in names}
+            result = commit_wave(store, wave(store, files, merge=_merge_marks))
+            done += isinstance(result, Committed)
+        stop.touch()
+        assert ended(pid) == 0
+        is_sound(store)
+    for line in saves.read_text().splitlines():
+        name, mark = line.split(" ", 1)
+        assert f"{mark}\n" in (root / name).read_text(), mark
+    assert "# " not in git(root, "show", "HEAD") and done > 0
+
+
+def _save(file: Path, mark: str, style: str) -> None:
+    if style == "append":
+        with file.open("a") as stream:
+            stream.write(mark)
+        return
+    text = file.read_text() + mark
+    if style == "rewrite":
+        file.write_text(text)
+        return
+    new = file.with_suffix(".new")
+    new.write_text(text)
+    new.rename(file)
+
+
+def _merge_marks(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Keep the marks of the person, whatever their text was made from."""
+    return ours + b"".join(line for line in theirs.splitlines(keepends=True) if line[:1] == b"#")
