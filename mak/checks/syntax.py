@@ -6,33 +6,19 @@ syntax is newer or because it is no Python at all, is judged by whether it got w
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, is_cut
 from mak.model import Finding, NodeId
-from mak.source import SourceFile
+from mak.source import SourceFile, complaint
 
 _SUFFIXES = (".py", ".pyi")
-
-
-def why_not(data: bytes, path: str) -> tuple[str, int] | None:
-    """Return why a file does not compile, and the line; None: it does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(data, path, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            return error.msg or "invalid syntax", error.lineno or 0
-        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-            return str(error) or type(error).__name__, 0
-    return None
 
 
 def _is_no_worse(path: str, before: SourceFile | None, after: SourceFile) -> bool:
     if before is None:
         return after.newer
-    if why_not(before.data, path) is None:
+    if complaint(before.data) is None:
         return False
     return is_cut(after) or not is_cut(before)
 
@@ -41,7 +27,7 @@ def _findings(change: Change) -> Iterator[Finding]:
     for path, before, after in change.files():
         if after is None or not path.endswith(_SUFFIXES):
             continue
-        problem = why_not(after.data, path)
+        problem = complaint(after.data)
         if problem is None:
             continue
         if _is_no_worse(path, before, after):

@@ -4,9 +4,10 @@
 file that cannot be cut is one node. `Sources` is a whole tree of such files. `apply` puts an
 agent's edits into one file and proves that nothing else changed; `merge` joins two versions of it.
 
-Nothing here does I/O, knows of Git or remembers anything between calls.
+Nothing here does I/O or knows of Git.
 """
 
+from mak.source.compiled import complaint
 from mak.source.draft import Draft, Proposal, path_of
 from mak.source.edit import apply, compiles
 from mak.source.file import Applied, Conflict, Newer, Rejected, SourceFile, decode, join
@@ -28,6 +29,7 @@ __all__ = [
     "Sources",
     "apply",
     "compiles",
+    "complaint",
     "decode",
     "join",
     "merge",

@@ -7,11 +7,11 @@ compared with what it was put together from (`mak.source.splice`). Last, the who
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
+from mak.source.compiled import complaint
 from mak.source.file import Applied, Newer, Rejected, SourceFile, label
 from mak.source.grant import may_write, not_granted
 from mak.source.imports import Name, add_imports, read_imports
@@ -127,13 +127,11 @@ def compiles(file: SourceFile) -> str | None:
         return None
     if file.why_whole:
         return file.why_whole
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(file.data, file.path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return why(error)
-    return None
+    found = complaint(file.data)
+    if found is None:
+        return None
+    reason, line = found
+    return f"{reason} (line {line})" if line else reason
 
 
 def _unplaced(reason: str) -> str:
