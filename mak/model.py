@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 # --------------------------------------------------------------------------------------- nodes
 
 
-class NodeKind(StrEnum):
+class _Word(StrEnum):
+    """Members that hash as the strings they are: node ids and locks are hashed all the time."""
+
+    __hash__ = str.__hash__
+
+
+class NodeKind(_Word):
     """What a node is. A file that cannot be cut is one `FILE` node."""
 
     FILE = "file"
@@ -22,7 +28,7 @@ class NodeKind(StrEnum):
     METHOD = "method"
 
 
-class Aspect(StrEnum):
+class Aspect(_Word):
     """Which side of a node a lock is about."""
 
     #: The node's own text.
@@ -79,12 +85,12 @@ class NodeId:
     @property
     def api(self) -> NodeId:
         """The signature of this node, as something to lock."""
-        return replace(self, aspect=Aspect.API)
+        return NodeId(self.path, self.symbol, Aspect.API)
 
     @property
     def node(self) -> NodeId:
         """The node itself, without an aspect."""
-        return replace(self, aspect=Aspect.TEXT)
+        return self if self.aspect is Aspect.TEXT else NodeId(self.path, self.symbol)
 
     @property
     def is_file(self) -> bool:
@@ -99,6 +105,9 @@ class NodeId:
         """
         if self.is_file:
             return ()
+        if self.aspect is Aspect.TEXT and "." not in self.symbol:
+            all_of = NodeId(self.path, self.symbol, Aspect.ALL)
+            return (self.file,) if self.symbol.startswith("@") else (self.file, all_of)
         parts = self.symbol.split(".")
         leaf = self.aspect is Aspect.ALL or parts[-1].startswith("@")
         inner = parts[:-1] if leaf else parts
@@ -138,7 +147,7 @@ class Node:
 # --------------------------------------------------------------------------------------- locks
 
 
-class Mode(StrEnum):
+class Mode(_Word):
     """Multi-granularity lock modes (Gray 1975); `A` lets holders append side by side."""
 
     IS = "IS"
@@ -321,7 +330,7 @@ class Finding:
     needs: tuple[Need, ...] = ()
 
 
-class TaskState(StrEnum):
+class TaskState(_Word):
     """Where a task stands."""
 
     PENDING = "pending"
