@@ -11,6 +11,7 @@ from mak.checks import (
     elision,
     granted,
     gutting,
+    inert,
     interface,
     lost,
     protected,
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     lost.CHECK,
     elision.CHECK,
     gutting.CHECK,
+    inert.CHECK,
     interface.CHECK,
 )
 

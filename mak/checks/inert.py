@@ -1,0 +1,54 @@
+"""No statement is added that does nothing: a number, or a bare name, where code should be.
+
+A weak model under a grammar fills a field with anything that fits it. Strings and ``...`` may stand
+alone in good code; a name may inside a function or a ``try``, as a probe.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from mak.checks.change import Change, Check, differing, is_cut
+from mak.checks.tree import parse
+from mak.model import Finding, Node
+from mak.source import SourceFile, decode
+
+
+def _findings(change: Change) -> Iterator[Finding]:
+    for _, before, after in change.files():
+        if not is_cut(after):
+            continue
+        known = Counter[str]()
+        for node in differing(before, after) if before else ():
+            known.update(_inert(before, node))
+        for node in differing(after, before):
+            for statement in _inert(after, node):
+                known[statement] -= 1
+                if known[statement] < 0:
+                    yield Finding(
+                        CHECK.id,
+                        node.id,
+                        f"the statement `{statement}` in {node.id} does nothing; "
+                        "send working code, or nothing in its place",
+                        node.line,
+                    )
+
+
+def _inert(file: SourceFile | None, node: Node) -> Iterator[str]:
+    """Yield the statements of a node that do nothing."""
+    for statement in (parse(decode(file, node.id)) if file else None) or ():
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
+            yield ast.unparse(statement)
+            continue
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Expr) and _is_bare_value(part.value):
+                yield ast.unparse(part)
+
+
+def _is_bare_value(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not isinstance(value.value, str | type(...))
+
+
+CHECK = Check("inert", "a statement does nothing", _findings)
