@@ -336,11 +336,14 @@ def _total(spent: Sequence[Usage]) -> Usage:
 
 
 def _newest_unfinished(store: Store) -> str:
+    elsewhere = ""
     for run_id in store.runs():
         meta = runlog.read_meta(store, run_id)
-        if meta and meta.branch == store.branch and runlog.is_unfinished(store, run_id):
-            return run_id
-    raise UsageError("recovering: no run on this branch was cut off", hint="mak log")
+        if meta and runlog.is_unfinished(store, run_id):
+            if meta.branch == store.branch:
+                return run_id
+            elsewhere = elsewhere or f"; {run_id}, which was, works on {meta.branch}"
+    raise UsageError(f"recovering: no run on {store.branch} was cut off{elsewhere}", hint="mak log")
 
 
 def _meta(run_id: str, store: Store, request: str | Plan, options: Options) -> Meta:

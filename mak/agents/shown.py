@@ -90,6 +90,10 @@ def _slots(task: Task, sources: Sources) -> Iterator[Slot]:
         text = node.node if node.aspect is Aspect.API else node
         wanted[text] = wanted.get(text, False) or node.aspect is Aspect.API
     for created in task.creates:
+        if created.is_file and created.path in sources:
+            raise PlanError(
+                f"preparing task {task.id}: {created}, which it is to create, is there by now"
+            )
         # Symbols of a file that is not there yet come with the file, members with their class.
         node = created.node if created.path in sources else created.file
         if not any(_holds(other, node) for other in task.creates):

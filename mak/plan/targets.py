@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from posixpath import normpath
 
 from mak.errors import UsageError
 from mak.model import Aspect, NodeId, NodeKind, Task
@@ -223,7 +224,9 @@ class Targets:
     def _path(self, task: str, verb: str, id: NodeId) -> str | None:
         if id.path not in self._paths:
             try:
-                self._paths[id.path] = self._check_path(id.path)
+                path = self._paths[id.path] = self._check_path(id.path)
+                if path.removesuffix(f"/{normpath(id.path)}") != path:
+                    self._remark(f"{task}: {verb} {id}, taken as {replace(id, path=path)}")
             except UsageError as error:
                 self._paths[id.path] = error
         found = self._paths[id.path]

@@ -36,6 +36,7 @@ class Paths:
         """Return a path as Git writes it, or raise UsageError when MAK must not write there."""
         parts = [part for part in path.split("/") if part not in ("", ".")]
         self._check_words(path, parts)
+        parts = self._from_root(path, parts, commit)
         name = "/".join(parts)
         found: Entry | None = None
         for count in range(1, len(parts) + 1):
@@ -54,11 +55,11 @@ class Paths:
             raise UsageError(f"{path}: a folder, not a file")
         if found is None:
             self._check_new(path, parts, commit)
+            self._check_untracked(path, name)
         self._check_sparse(name, found is None)
         return name
 
     def _check_words(self, path: str, parts: Sequence[str]) -> None:
-        prefix = self._repository.prefix
         if path.startswith("/"):
             raise UsageError(
                 f"{path}: an absolute path",
@@ -73,15 +74,22 @@ class Paths:
         for part in parts:
             if fold(part).rstrip(". ") == ".git" or fold(part) == "git~1":
                 raise UsageError(f"{path}: inside a Git directory")
-        if not "/".join(parts).startswith(prefix):
-            raise UsageError(
-                f"{path}: outside the work dir {prefix}",
-                hint="use --work-dir to work on more of the repository",
-            )
         try:
             path.encode()
         except UnicodeEncodeError as error:
             raise UsageError(f"{path!r}: a name that is not UTF-8") from error
+
+    def _from_root(self, path: str, parts: list[str], commit: str) -> list[str]:
+        """Return a path as seen from the root, also where it is given as seen from the work dir."""
+        prefix, name = self._repository.prefix, "/".join(parts)
+        if name.startswith(prefix):
+            return parts
+        if not self._entries.find(commit, name) and self._entries.find(commit, prefix + name):
+            return [*prefix.split("/")[:-1], *parts]
+        raise UsageError(
+            f"{path}: outside the work dir {prefix}; paths begin at the repository's top folder",
+            hint="use --work-dir to work on more of the repository",
+        )
 
     def _check_on_disk(self, path: str, part: str, *, is_folder: bool) -> None:
         root = self._repository.root
@@ -121,6 +129,14 @@ class Paths:
                     )
                 return
             tree = tree[part]  # type: ignore[index]
+
+    def _check_untracked(self, path: str, name: str) -> None:
+        root = self._repository.root
+        if root is not None and self._repository.is_checked_out and (root / name).exists():
+            raise UsageError(
+                f"{path}: it is there but not committed; commit it first (git add '{name}'; "
+                "git commit), or move it away"
+            )
 
     def _check_sparse(self, path: str, is_new: bool) -> None:
         config = self._repository.handle.config

@@ -151,9 +151,10 @@ class Store:
     def check_path(self, path: str) -> str:
         """Return a path, relative to the root, as Git writes it.
 
-        Raise UsageError when MAK must not write there: it leaves the work dir, goes through a
-        symbolic link, or is in ``.git``, in a submodule, left out of a sparse checkout, a folder,
-        or new and the same as another name to some file systems.
+        One that only names something as seen from the work dir is taken for that. Raise UsageError
+        when MAK must not write there: it leaves the work dir, goes through a symbolic link, or is
+        in ``.git``, in a submodule, left out of a sparse checkout, a folder, not committed yet, or
+        new and the same as another name to some file systems.
         """
         with git_errors(f"looking at {path}"):
             return self._paths.check(path, self.repository.tip())

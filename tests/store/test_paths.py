@@ -192,9 +192,28 @@ def test_a_path_outside_of_the_work_dir(make_repo: MakeRepo) -> None:
     root = make_repo({"a.py": "", "pkg/b.py": "", "pkg2/c.py": ""})
     with Store.open(root / "pkg") as store:
         assert store.check_path("pkg/b.py") == "pkg/b.py"
-        for path in ("a.py", "pkg2/c.py", "b.py"):
+        for path in ("a.py", "pkg2/c.py", "new.py"):
             with pytest.raises(UsageError, match="outside the work dir pkg/"):
                 store.check_path(path)
+
+
+def test_a_path_as_seen_from_the_work_dir(make_repo: MakeRepo) -> None:
+    root = make_repo({"a.py": "", "pkg/a.py": "", "pkg/sub/b.py": ""})
+    with Store.open(root / "pkg") as store:
+        assert store.check_path("sub/b.py") == "pkg/sub/b.py"
+        with pytest.raises(UsageError, match="outside the work dir pkg/"):
+            store.check_path("a.py")
+
+
+def test_a_file_that_was_never_committed(make_repo: MakeRepo) -> None:
+    root = make_repo({"a.py": ""})
+    write(root, {"new.py": "", "staged.py": ""})
+    git(root, "add", "staged.py")
+    with Store.open(root) as store:
+        for path in ("new.py", "staged.py"):
+            with pytest.raises(UsageError, match="there but not committed"):
+                store.check_path(path)
+        assert store.check_path("newer.py") == "newer.py"
 
 
 # -------------------------------------------------------------------------- what git says
