@@ -138,7 +138,7 @@ def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, lis
             raise PlanError(f"{sites.sentence}: there is nothing to change")
         found.append((sites, needs))
         if number + 1 < len(intents):
-            after = _applied(after, sites)
+            after = _applied(after, intent)
     return found
 
 
@@ -167,8 +167,11 @@ def _outer(node: NodeId) -> Iterable[NodeId]:
     return (container.node for container in node.containers)
 
 
-def _applied(sources: Sources, sites: Sites) -> Sources:
+def _applied(sources: Sources, intent: Intent) -> Sources:
     """Return the tree with a change carried out."""
+    sites = _found(sources, intent)
+    if isinstance(sites, Refusal):
+        raise PlanError(str(sites))
     draft = Draft(sources)
     granted = frozenset((*sites.units, *(unit.node.api for unit in sites.api), *sites.creates))
     units = (*sites.units, *(NodeId(path) for path in sites.additions))
@@ -193,6 +196,8 @@ def _shares(sites: Sites) -> Iterable[tuple[tuple[NodeId, ...], tuple[NodeId, ..
         for begin in range(0, max(len(units), 1), _NODES):
             share = units[begin : begin + _NODES]
             named = tuple(_written(unit, sites) for unit in share)
+            if not named and not made:
+                named = (NodeId(path, "@header"),)
             yield named, made if begin == 0 else (), path
 
 

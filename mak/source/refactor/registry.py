@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from mak.source.names import names_of
 from mak.source.refactor.add_parameter import AddParameter
@@ -27,6 +28,7 @@ _SENTENCE = re.compile(
     r"\s+and\s+(?=(?:rename|move|replace)\b))\s*",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 
 
 def forms() -> tuple[str, ...]:
@@ -37,7 +39,7 @@ def forms() -> tuple[str, ...]:
 def parse(request: str) -> tuple[Intent, ...] | str:
     """Read a request of one or more sentences; return the first that is not understood instead."""
     intents: list[Intent] = []
-    for sentence in _SENTENCE.split(request.strip()):
+    for sentence in _sentences(request.strip()):
         text = sentence.strip().lstrip("-*•").strip().rstrip(".!").strip()
         if not text:
             continue
@@ -46,6 +48,16 @@ def parse(request: str) -> tuple[Intent, ...] | str:
             return text
         intents.append(intent)
     return tuple(intents) or request
+
+
+def _sentences(request: str) -> Iterator[str]:
+    """Split a request, but not inside quotes."""
+    masked = _QUOTED.sub(lambda match: "_" * len(match[0]), request)
+    at = 0
+    for match in _SENTENCE.finditer(masked):
+        yield request[at : match.start()]
+        at = match.end()
+    yield request[at:]
 
 
 def read(sentence: str) -> Intent | None:

@@ -112,8 +112,8 @@ class Sites:
                 empty = not text.strip() and not unit.is_file
                 found.append(Delete(unit) if empty else Replace(unit, text))
         for path, additions in self.additions.items():
-            own = [unit for unit in self.units if unit.path == path] or [NodeId(path)]
-            if own[0] in units:
+            own = [unit for unit in self.units if unit.path == path]
+            if own[0] in units if own else any(unit.path == path for unit in units):
                 found.extend(additions)
         return tuple(found)
 

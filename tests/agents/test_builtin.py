@@ -1,0 +1,292 @@
+"""The embedded default: plans that ground, tasks that land in any order, refusals in one line."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mak.agents import Assignment, context
+from mak.agents.builtin import BuiltinAgent, planner
+from mak.errors import PlanError
+from mak.model import NodeId, Plan, Replace, Reply, ReplyStatus, Task
+from mak.plan import Answer, Grounded, ground
+from mak.plan.reply import PlanReply, read_reply
+from mak.schedule import levels
+from mak.source import Draft, Proposal, Sources
+from mak.source.text import blob_id
+
+DATA = Path(__file__).parents[1] / "data" / "refactor"
+DONE = sorted(p.name for p in DATA.iterdir() if p.is_dir() and not (p / "refused").exists())
+REFUSED = sorted(p.name for p in DATA.iterdir() if (p / "refused").exists())
+
+
+def sources(files: dict[str, bytes]) -> Sources:
+    blobs = {blob_id(data): data for data in files.values()}
+    return Sources({path: blob_id(data) for path, data in files.items()}, blobs.__getitem__)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def plan(files: dict[str, bytes], request: str) -> Plan:
+    """Have the request planned and the plan grounded, as the kernel does."""
+    base = sources(files)
+
+    async def ask() -> str:
+        return (await planner(base)("", "", {}, request)).text
+
+    reply = read_reply(Answer(anyio.run(ask), ReplyStatus.EDITED))
+    assert isinstance(reply, PlanReply), reply
+    grounded = ground(reply.plan(request), base)
+    assert isinstance(grounded, Grounded), grounded
+    assert grounded.remarks == ()
+    return grounded.plan
+
+
+def answer(task: Task, base: Sources, draft: Draft | None = None) -> Reply:
+    """Give a task to the agent, with the slots that the kernel would show."""
+    current = (draft or Draft(base)).sources
+    seen = context(task, current)
+    assignment = Assignment(
+        run="r1",
+        task=task,
+        attempt=1,
+        request="",
+        decisions=(),
+        slots=seen.slots,
+        reads=seen.reads,
+        peers=(),
+        retry="",
+        draft=None,
+        sources=base,
+        current=current,
+    )
+
+    async def ask() -> Reply:
+        return await BuiltinAgent().answer(assignment)
+
+    return anyio.run(ask)
+
+
+def carry_out(files: dict[str, bytes], found: Plan, order: random.Random) -> dict[str, bytes]:
+    """Carry out a plan wave by wave, the tasks of each in a random order."""
+    for level in levels(found):
+        base = sources(files)
+        draft = Draft(base)
+        tasks = [found.task(name) for name in level]
+        replies = {task.id: answer(task, base) for task in tasks}
+        order.shuffle(tasks)
+        for task in tasks:
+            reply = replies[task.id]
+            assert reply.status is ReplyStatus.EDITED, reply
+            granted = frozenset((*task.writes, *task.creates))
+            proposal = draft.propose(reply.edits, granted)
+            assert isinstance(proposal, Proposal), proposal
+            draft.accept(proposal)
+        files = dict(files)
+        for path, file in draft.changes.items():
+            if file is None:
+                del files[path]
+            else:
+                files[path] = file.data
+    return files
+
+
+def text(case: str, name: str) -> str:
+    return (DATA / case / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", DONE)
+def test_planned_tasks_land_in_any_order(case: str) -> None:
+    before = tree(DATA / case / "before")
+    found = plan(before, text(case, "request"))
+    assert found.atomic
+    after = {**before, **tree(DATA / case / "after")}
+    for seed in range(3):
+        assert carry_out(before, found, random.Random(seed)) == after
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusal_is_one_line(case: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(tree(DATA / case / "before"), text(case, "request"))
+    said = str(caught.value)
+    assert "\n" not in said
+    for line in text(case, "refused").splitlines():
+        assert line in said
+
+
+def big(count: int) -> dict[str, bytes]:
+    users = "".join(f"def u{i}():\n    return f({i})\n\n\n" for i in range(count))
+    return {"a.py": b"def f(x):\n    return x\n", "b.py": f"from a import f\n\n\n{users}".encode()}
+
+
+def test_a_big_file_is_shared_by_several_agents_in_one_wave() -> None:
+    found = plan(big(30), "rename a.f to g")
+    shares = [task for task in found.tasks if task.writes[0].path == "b.py"]
+    assert [len(task.writes) for task in shares] == [8, 8, 8, 7]
+    assert len(levels(found)) == 1
+    after = carry_out(big(30), found, random.Random(1))
+    assert after["b.py"] == big(30)["b.py"].replace(b"import f", b"import g").replace(
+        b"f(", b"g("
+    ).replace(b"ug(", b"u(")
+
+
+def test_only_nodes_that_change_are_written() -> None:
+    files = {
+        "a.py": b"def f():\n    return 1\n\n\ndef other():\n    return 2\n",
+        "b.py": b"import a\n\n\ndef use():\n    return a.f()\n\n\ndef idle():\n    a.other\n",
+    }
+    found = plan(files, "rename a.f to g")
+    written = {str(node) for task in found.tasks for node in task.writes}
+    assert written == {"a.py::f#api", "b.py::use"}
+    assert [str(node) for task in found.tasks for node in task.creates] == ["a.py::g"]
+
+
+def test_intents_that_do_not_meet_share_a_wave_and_others_wait() -> None:
+    files = {
+        "a.py": b"def f():\n    return 1\n",
+        "b.py": b"def h():\n    return 1\n",
+        "c.py": b"from a import f\n\n\ndef k():\n    return f()\n",
+    }
+    apart = plan(files, "rename a.f to g; rename b.h to i")
+    assert len(levels(apart)) == 1
+    meeting = plan(files, "rename a.f to g and then add parameter x=1 to a.g")
+    first, second = levels(meeting)
+    assert [meeting.task(name).goal for name in second] == ["add parameter x=1 to a.py::g, in a.py"]
+    assert len(first) == 2
+    after = carry_out(files, meeting, random.Random(0))
+    assert after["a.py"] == b"def g(x=1):\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    "request_", ["make it faster", "rename a.f", "rename a.f to g; and tidy up", "", "move a.f"]
+)
+def test_a_request_it_does_not_understand_says_what_it_does(request_: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(big(1), request_)
+    assert "does not understand" in str(caught.value)
+    assert "\n" not in str(caught.value) + caught.value.hint
+    for form in ("rename pkg.mod.f to g", "add parameter timeout=30", "move pkg.a.Foo to pkg.b"):
+        assert form in caught.value.hint
+    assert "--models" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("request_", "goal"),
+    [
+        ("rename a.f to g", "rename a.py::f to g"),
+        ("Rename function `a.f` to `g`.", "rename a.py::f to g"),
+        ("please rename the function a.f() into g()", "rename a.py::f to g"),
+        ("rename a.py::f to g", "rename a.py::f to g"),
+        ("rename f to g", "rename a.py::f to g"),
+        ("rename parameter x of a.f to y", "rename parameter x of a.py::f to y"),
+        ("rename the argument x to y in function a.f", "rename parameter x of a.py::f to y"),
+        ("add parameter t=3 to a.f", "add parameter t=3 to a.py::f"),
+        ("add a keyword argument t: int = 3 to a.f", "add parameter t: int = 3 to a.py::f"),
+        ("add parameter t with default ';' to a.f", "add parameter t=';' to a.py::f"),
+        (
+            "add parameter t=3 to a.f and pass t=len('; ') from all its callers",
+            "add parameter t=3 to a.py::f and pass t=len('; ') from callers",
+        ),
+        ("replace calls to a.f by c.g", "replace calls of a.py::f with c.py::g"),
+        ("replace all calls of a.f with calls to c.g", "replace calls of a.py::f with c.py::g"),
+        ("move a.f to d", "move a.py::f to d.py"),
+        ("Move function a.py::f to module c", "move a.py::f to c.py"),
+        ("- move a.f into c.py.", "move a.py::f to c.py"),
+    ],
+)
+def test_phrases_come_down_to_one_sentence_that_is_read_back(request_: str, goal: str) -> None:
+    files = {**big(2), "c.py": b"def g(x):\n    return x\n"}
+    found = plan(files, request_)
+    assert {task.goal.rpartition(", in ")[0] for task in found.tasks} == {goal}
+    again = plan(files, goal)
+    assert [task.writes for task in again.tasks] == [task.writes for task in found.tasks]
+
+
+def test_a_goal_it_does_not_understand_is_refused() -> None:
+    task = Task("t1", "make it faster", (NodeId("a.py", "f"),))
+    reply = answer(task, sources(big(1)))
+    assert reply.status is ReplyStatus.REFUSED
+    assert "does not understand 'make it faster'" in reply.reason
+    assert "\n" not in reply.reason
+
+
+def test_a_goal_that_cannot_be_carried_out_is_refused_with_the_reason() -> None:
+    task = Task("t1", "rename a.zzz to g", (NodeId("a.py", "f"),))
+    reply = answer(task, sources(big(1)))
+    assert reply.status is ReplyStatus.REFUSED
+    assert "there is no a.zzz" in reply.reason
+
+
+def test_nothing_to_do_is_said_with_a_reason() -> None:
+    task = Task("t1", "rename a.f to g", (NodeId("c.py", "k"),))
+    reply = answer(task, sources({**big(1), "c.py": b"def k():\n    return 1\n"}))
+    assert reply.status is ReplyStatus.UNCHANGED
+    assert reply.reason
+
+
+def test_what_another_change_made_of_a_node_is_kept() -> None:
+    base = sources(big(1))
+    draft = Draft(base)
+    header = base.file("b.py").nodes[0].id
+    theirs = Replace(header, "import sys\nfrom a import f\n")
+    proposal = draft.propose([theirs], frozenset((header,)))
+    assert isinstance(proposal, Proposal)
+    draft.accept(proposal)
+    reply = answer(Task("t1", "rename a.f to g", (header,)), base, draft)
+    (edit,) = reply.edits
+    assert isinstance(edit, Replace)
+    assert (edit.node, edit.source.strip()) == (header, "import sys\nfrom a import g")
+
+
+def test_answers_are_the_same_every_time() -> None:
+    files = big(5)
+    found = plan(files, "rename a.f to g")
+    assert plan(files, "rename a.f to g") == found
+    task = found.tasks[-1]
+    assert answer(task, sources(files)) == answer(task, sources(files))
+
+
+def test_remarks_are_part_of_the_plan() -> None:
+    files = {"a.py": b"def f():\n    return getattr(f, 'f', None)\n"}
+    found = plan(files, "rename a.f to g")
+    assert found.decisions == (
+        "rename a.py::f to g: 1 node in 1 file",
+        "left to a person: a.py:2: the string 'f' is left as it is",
+    )
+
+
+def test_plan_is_valid_json_without_usage() -> None:
+    async def ask() -> dict[str, object]:
+        asked = await planner(sources(big(1)))("", "", {}, "rename a.f to g")
+        assert asked.usage.calls == 0
+        assert asked.model == "builtin"
+        data = json.loads(asked.text)
+        assert isinstance(data, dict)
+        return data
+
+    assert set(anyio.run(ask)) == {"decisions", "atomic", "tasks", "questions"}
+
+
+def _all(nodes: Iterable[NodeId]) -> list[str]:
+    return [str(node) for node in nodes]
+
+
+def test_a_class_is_granted_with_its_members() -> None:
+    files = {
+        "a.py": b"class C:\n    x = 1\n\n    def m(self):\n        return C.x\n\n\nY = C()\n",
+        "b.py": b"from a import C\n\nZ = C\n",
+    }
+    found = plan(files, "rename a.C to D")
+    assert _all(found.tasks[1].writes) == ["b.py::@header", "b.py::@body"]
