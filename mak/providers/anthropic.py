@@ -6,6 +6,7 @@ Importing this takes a while, so it is done when an endpoint is opened and not b
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -31,6 +32,10 @@ _STOPS = {
     "refusal": Stop.REFUSED,
     "model_context_window_exceeded": Stop.CONTEXT,
 }
+
+#: The SDK raises on a tool that is called with what is not JSON. The model's answer follows it;
+#: whoever asked can send it back with what is wrong, which a broken connection does not deserve.
+_BROKEN_INPUT = re.compile(r"tool parameter JSON.* JSON: (.+)", re.DOTALL)
 
 
 class AnthropicProvider:
@@ -61,6 +66,7 @@ class AnthropicProvider:
         """Make one call; see `Provider`."""
         asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
         message: Message | None = None
+        broken = ""
         try:
             async with self._client().messages.stream(**_arguments(model, request, rung)) as stream:
                 kind = stream.response.headers.get("content-type", "text/event-stream")
@@ -69,7 +75,10 @@ class AnthropicProvider:
                 async for _ in stream:
                     message = stream.current_message_snapshot
         except (anthropic.AnthropicError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
-            raise explain(error, anthropic, asking) from None
+            found = _BROKEN_INPUT.search(str(error))
+            if found is None:
+                raise explain(error, anthropic, asking) from None
+            broken = found[1]
         finally:
             if message is not None:
                 counts = _counts(message, request)
@@ -77,6 +86,8 @@ class AnthropicProvider:
                 tally.usage = usage(counts, priced_as, message.model or model)
         if message is None:
             raise asking.error(Kind.MALFORMED, "the stream held no message")
+        if broken:
+            return Completion(broken, Stop.DONE, message.model or model, rung)
         return _completion(message, model, rung)
 
 

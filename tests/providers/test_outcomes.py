@@ -133,3 +133,14 @@ def test_the_tool_rung_hands_in_the_tools_input(make_wire):
     tool = wire.seen[1].body["tools"][0]
     assert (tool["name"], tool["strict"], tool["input_schema"]) == ("answer", True, SCHEMA)
     assert wire.seen[1].body["tool_choice"]["disable_parallel_tool_use"] is True
+
+
+def test_a_tool_called_with_what_is_not_json_is_an_answer(make_wire):
+    """It used to count as a broken connection and was asked again eight times, ever more slowly."""
+    wire = make_wire("anthropic")
+    refused = {"error": {"type": "invalid_request_error", "message": "output_config: unknown"}}
+    wire.answers(Turn(status=400, body=refused), Turn('{"ok": [oops, and more of it}'))
+    got = wire.ask()
+    assert (got.rung, got.stop, len(wire.seen)) == (Rung.TOOL, Stop.DONE, 2)
+    assert got.text.startswith('{"ok": [o')
+    assert (got.usage.calls, got.usage.estimated) == (1, True)
