@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from mak.model import AddImport, Insert, NodeId, Replace
 from mak.source.facts import BindingKind, Context, Facts, Import, Use
-from mak.source.names import candidates, is_imported
+from mak.source.names import is_imported
 from mak.source.refactor import statements
 from mak.source.refactor.cycles import loads, route
+from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.relocate import Luggage, imports_for, pack, text_of
 from mak.source.refactor.rename import captured
 from mak.source.refactor.sites import Refusal, Sites, Survey
@@ -109,8 +110,10 @@ class _Relocation:
                 continue
             if path != self.home.path:
                 self.importer(path, facts)
-            self.mentions(path, facts, luggage)
+            own = luggage.holds if path == self.home.path else _nowhere
+            remark_on_file(self.survey, path, facts, self.home, own)
         self.arrive(luggage)
+        remark_on_tree(self.survey, self.home)
         return self.survey.sites(sentence)
 
     # ----------------------------------------------------------------- where it leaves
@@ -406,15 +409,9 @@ class _Relocation:
             for entry in facts.imports
         )
 
-    def mentions(self, path: str, facts: Facts, luggage: Luggage) -> None:
-        for text in facts.texts:
-            dotted = text.value.replace(":", ".")
-            named = dotted.endswith(f".{self.name}") and any(
-                self.home in self.names.meant(found) for found in candidates(self.names, dotted)
-            )
-            if named and not (path == self.home.path and luggage.holds(text.start)):
-                said = f"the string {text.value!r} is left as it is"
-                self.survey.remark(said, path, text.start)
+
+def _nowhere(offset: int) -> bool:
+    return False
 
 
 def _joined(imports: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ in ``except ImportError``), the import becomes ``new as old`` and the module kee
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from mak.model import Aspect, NodeId, NodeKind
 from mak.source.facts import Binding, BindingKind, Facts, Import, ScopeKind, Use
 from mak.source.hierarchy import Family, doubtful, family
 from mak.source.hierarchy import spell as spell_use
-from mak.source.names import candidates
+from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.sites import Refusal, Sites, Survey
 from mak.source.refactor.target import (
     KIND,
@@ -102,7 +102,7 @@ class _ModuleRename:
             for use in facts.uses(self.old):
                 self.use(path, facts, use)
             self.exports(path, facts)
-            self.mentions(path, facts)
+            remark_on_file(self.survey, path, facts, self.home, lambda start: False)
             if self.names.modules.child(path, self.new) is not None and self.renamed(
                 self.names.module_variable(path, self.old)
             ):
@@ -111,6 +111,8 @@ class _ModuleRename:
             facts = self.names.facts(path)
             if facts is not None:
                 self.clashes(path, facts)
+        self.fixture()
+        remark_on_tree(self.survey, self.home)
         _rename_nodes(self.survey, self.home, self.new)
         return self.survey.sites(sentence)
 
@@ -229,19 +231,24 @@ class _ModuleRename:
             if text.value == self.old and self.renamed(self.names.module_variable(path, self.old)):
                 self.survey.replace(path, text.start, self.old, self.new)
 
-    def mentions(self, path: str, facts: Facts) -> None:
-        """Remark on strings and type comments that seem to name it."""
-        for text in facts.texts:
-            if (text.dynamic and text.value == self.old) or _names_it(
-                self.names, text.value, self.home
-            ):
-                said = f"the string {text.value!r} is left as it is"
-                self.survey.remark(said, path, text.start)
-        if not self.renamed(self.names.module_variable(path, self.old)):
+    def fixture(self) -> None:
+        """See that nobody asks for it by the name of a parameter, as for a fixture of pytest."""
+        if not any(
+            decorator[-1] == "fixture"
+            for definition in self.names.definitions(self.home)
+            for decorator in definition.decorators
+        ):
             return
-        for match in _type_comments(self.names.sources.data(path), self.old):
-            said = f"a type comment mentions {self.old}; comments are kept"
-            self.survey.remark(said, path, match)
+        for path in self.names.index.mentioning(self.old):
+            facts = self.names.facts(path)
+            for binding in facts.bindings if facts is not None else ():
+                if binding.kind is BindingKind.PARAMETER and binding.name == self.old:
+                    self.survey.trouble(
+                        "is a fixture that parameters ask for by its name",
+                        path,
+                        binding.start,
+                        self.old,
+                    )
 
     def clashes(self, path: str, facts: Facts) -> None:
         """See that the new name is free in every scope that gets it."""
@@ -405,16 +412,3 @@ def captured(names: Names, path: str, facts: Facts, use: Use, scope: int) -> boo
         return False
     found = names.lookup(path, use.scope, use.names[0], max(use.starts[0], 0))
     return found is None or found.scope not in chain[: chain.index(scope) + 1]
-
-
-def _names_it(names: Names, text: str, variable: Variable) -> bool:
-    """Whether a dotted string names a definition: ``pkg.mod.f`` or ``pkg.mod:f``."""
-    dotted = text.replace(":", ".")
-    if not dotted.endswith(f".{variable.name}"):
-        return False
-    return any(variable in names.meant(found) for found in candidates(names, dotted))
-
-
-def _type_comments(data: bytes, name: str) -> Iterator[int]:
-    pattern = rb"#\s*type:[^\r\n]*?\b" + re.escape(name.encode()) + rb"\b"
-    return (match.start() for match in re.finditer(pattern, data))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.model import AddImport
-from mak.source.facts import BindingKind, Facts, Import, Use
+from mak.source.facts import BindingKind, Call, Facts, Import, Parameter, ParameterKind, Use
 from mak.source.names import is_imported, uses_of
 from mak.source.refactor import statements
 from mak.source.refactor.cycles import circle
@@ -83,10 +83,35 @@ class _Replacement:
             if not certain:
                 at = max(use.starts[position], 0)
                 self.survey.trouble("may call another function too", path, at, use.names[position])
+            if not self.fits(use.call):
+                what = ".".join(use.names)
+                self.survey.trouble(
+                    f"{self.new.name} does not take this call", path, use.call.start, what
+                )
             self.call(path, use, position)
         for path, uses in self.wanted.items():
             self.file(path, uses)
         return self.survey.sites(sentence)
+
+    def fits(self, call: Call) -> bool:
+        """Whether the new function may take a call; so too where that cannot be told."""
+        definitions = self.names.definitions(self.new)
+        if len(definitions) != 1 or definitions[0].is_class or definitions[0].decorators:
+            return True
+        by_kind: dict[ParameterKind, list[Parameter]] = defaultdict(list)
+        for parameter in definitions[0].parameters:
+            by_kind[parameter.kind].append(parameter)
+        ordered = [*by_kind[ParameterKind.POSITIONAL], *by_kind[ParameterKind.NORMAL]]
+        named = {p.name for p in (*by_kind[ParameterKind.NORMAL], *by_kind[ParameterKind.KEYWORD])}
+        passed = {name for name, _ in call.keywords}
+        if call.positional > len(ordered) and not by_kind[ParameterKind.VARIADIC]:
+            return False
+        if not passed <= named and not by_kind[ParameterKind.KEYWORDS]:
+            return False
+        if call.star or call.double_star:
+            return True
+        rest = [*ordered[call.positional :], *by_kind[ParameterKind.KEYWORD]]
+        return all(p.default or p.name in passed for p in rest)
 
     def is_own(self, path: str, use: Use) -> bool:
         """Whether a call stands in one of the two functions; those stay."""

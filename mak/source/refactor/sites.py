@@ -139,11 +139,15 @@ class Survey:
         if start < 0:
             self.trouble("is spelled so that it cannot be edited", path, 0, old)
             return
-        codec = self.codec(path)
-        self.patches.add(Patch(path, start, start + len(old.encode(codec)), new))
+        self.patch(path, start, start + len(old.encode(self.codec(path))), new)
 
     def patch(self, path: str, start: int, end: int, text: str) -> None:
         """Replace bytes of a file."""
+        try:
+            text.encode(self.codec(path))
+        except UnicodeEncodeError:
+            self.trouble(f"{text} does not fit the coding of the file", path, start, text)
+            return
         self.patches.add(Patch(path, start, end, text))
 
     def codec(self, path: str) -> str:

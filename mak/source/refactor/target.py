@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from mak.model import NodeId
@@ -84,6 +85,10 @@ def why_no_name(name: str) -> str:
         return f"{name!r} is a keyword"
     if name.startswith("__") and name.endswith("__"):
         return f"{name!r} has a meaning to Python"
+    if name.startswith("__"):
+        return f"{name!r} means something else inside classes"
+    if unicodedata.normalize("NFKC", name) != name:
+        return f"{name!r} is another name to Python; write it in its normal form"
     return ""
 
 

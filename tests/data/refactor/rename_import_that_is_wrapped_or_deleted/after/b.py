@@ -1,0 +1,3 @@
+from a import g as f
+
+f = staticmethod(f)

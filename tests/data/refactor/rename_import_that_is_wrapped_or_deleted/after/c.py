@@ -1,0 +1,4 @@
+from a import g
+
+Y = g(2)
+del g

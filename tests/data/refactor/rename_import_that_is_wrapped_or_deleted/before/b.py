@@ -1,0 +1,3 @@
+from a import f
+
+f = staticmethod(f)

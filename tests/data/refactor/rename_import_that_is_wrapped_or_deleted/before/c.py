@@ -1,0 +1,4 @@
+from a import f
+
+Y = f(2)
+del f

@@ -1,0 +1,7 @@
+def main(x=1):
+    """Run.
+
+    >>> main()
+    1
+    """
+    return x

@@ -1,0 +1,3 @@
+import app.cli
+
+assert app.cli
