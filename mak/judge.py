@@ -1,4 +1,4 @@
-"""What becomes of a reply: accept it, ask again, widen the task, or fail it; decides, never acts."""
+"""What becomes of a reply: accept, ask again, widen the task or fail it; decides, never acts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from mak.model import (
     ReplyStatus,
     Task,
 )
-from mak.source import Draft, Proposal, Rejected, SourceFile, Sources, decode
+from mak.source import Draft, Proposal, Rejected, SourceFile, Sources
+from mak.source.names import Reference
 
 #: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
@@ -58,8 +59,8 @@ class Fail:
 
 Verdict = Accept | Again | Widen | Fail
 
-#: nodes that resolve to a definition, in a tree
-Callers = Callable[[Sources, NodeId], Sequence[NodeId]]
+#: What refers to a definition in a tree, as far as that is proved.
+References = Callable[[Sources, NodeId], Sequence[Reference]]
 
 
 def judge(
@@ -68,7 +69,7 @@ def judge(
     draft: Draft,
     shown: Mapping[str, str],
     planned: frozenset[NodeId],
-    callers: Callers,
+    references: References,
 ) -> Verdict:
     """Decide on one reply.
 
@@ -77,7 +78,7 @@ def judge(
     """
     match reply.status:
         case ReplyStatus.EDITED:
-            return _judge_edits(reply, task, draft, shown, planned, callers)
+            return _judge_edits(reply, task, draft, shown, planned, references)
         case ReplyStatus.UNCHANGED:
             if reply.reason:
                 return Accept(None)
@@ -138,7 +139,9 @@ def stale(draft: Draft, shown: Mapping[str, str], edits: Iterable[Edit]) -> list
     ]
 
 
-def check_wave(draft: Draft, planned: frozenset[NodeId], callers: Callers) -> tuple[Finding, ...]:
+def check_wave(
+    draft: Draft, planned: frozenset[NodeId], references: References
+) -> tuple[Finding, ...]:
     """Return what the checks say about a whole wave, against its base."""
     return run_checks(
         Change(
@@ -149,16 +152,9 @@ def check_wave(draft: Draft, planned: frozenset[NodeId], callers: Callers) -> tu
             created=frozenset(),
             deleted=frozenset(),
             planned=planned,
-            references=lambda node: callers(draft.base, node),
-            text=lambda node: _text(draft.base, node),
+            references=lambda node: references(draft.base, node),
         )
     )
-
-
-def _text(sources: Sources, node: NodeId) -> str:
-    """Return a node's text; empty when it is not there."""
-    file = sources.file(node.path) if node.path in sources else None
-    return decode(file, node) if file is not None and file.get(node) is not None else ""
 
 
 def _judge_edits(
@@ -167,7 +163,7 @@ def _judge_edits(
     draft: Draft,
     shown: Mapping[str, str],
     planned: frozenset[NodeId],
-    callers: Callers,
+    references: References,
 ) -> Verdict:
     changed_meanwhile = stale(draft, shown, reply.edits)
     if changed_meanwhile:
@@ -199,8 +195,7 @@ def _judge_edits(
             created=proposal.created,
             deleted=proposal.deleted,
             planned=planned | granted,
-            references=lambda node: callers(draft.sources, node),
-            text=lambda node: _text(draft.sources, node),
+            references=lambda node: references(draft.sources, node),
         )
     )
     if not findings:

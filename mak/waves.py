@@ -35,7 +35,7 @@ from mak.providers.policy import Policy
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
 from mak.source import Draft, Rejected, SourceFile, Sources, merge, path_of, split
-from mak.source.names import callers
+from mak.source.names import references
 from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
@@ -334,7 +334,7 @@ class Waves:
             self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
             return
         planned = self._planned(except_for=arrival.task)
-        verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, callers)
+        verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
         match verdict:
             case Accept(proposal):
                 if proposal is not None:
@@ -411,6 +411,16 @@ class Waves:
             node
             for task, turn in self.turns.items()
             if task != except_for and states[task] not in over
+            for node in turn.task.writes
+        )
+
+    def _still_planned(self) -> frozenset[NodeId]:
+        """Return the nodes that tasks of later waves will write."""
+        states = self.scheduler.states
+        return frozenset(
+            node
+            for task, turn in self.turns.items()
+            if states[task] is TaskState.PENDING
             for node in turn.task.writes
         )
 
@@ -498,7 +508,7 @@ class Waves:
 
     def _passes(self) -> bool:
         """Check the whole wave; tasks that a finding blames fail, and the rest is built anew."""
-        findings = check_wave(self.draft, self._planned(except_for=""), callers)
+        findings = check_wave(self.draft, self._still_planned(), references)
         if not findings:
             return True
         blamed = {

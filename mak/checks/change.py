@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
 from mak.source import SourceFile, decode
+from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
 
@@ -31,10 +32,8 @@ class Change:
     deleted: frozenset[NodeId] = frozenset()
     #: What the tasks of the plan write, as far as they have not failed.
     planned: frozenset[NodeId] = frozenset()
-    #: Nodes that resolve to a definition, before the change; none where that cannot be proved.
-    references: Callable[[NodeId], Sequence[NodeId]] = lambda node: ()
-    #: Text of a node before the change, also in files that it does not touch; empty: not known.
-    text: Callable[[NodeId], str] = lambda node: ""
+    #: What refers to a definition before the change, as far as that is proved.
+    references: Callable[[NodeId], Sequence[Reference]] = lambda node: ()
 
     def files(self) -> Iterator[tuple[str, SourceFile | None, SourceFile | None]]:
         """Yield path, before and after of every file that differs, in the order of the paths."""
@@ -132,7 +131,7 @@ def definitions(file: SourceFile) -> list[Definition]:
         if node.kind not in DEFINITIONS:
             continue
         scope, name, role = split_symbol(node.id.symbol)
-        holder = _plain(scope)
+        holder = plain(scope)
         found.append(Definition(node, (holder, classes.get(holder, 0)), name, role))
         if node.kind is NodeKind.CLASS:
             qualname = f"{holder}.{name}" if holder else name
@@ -144,11 +143,11 @@ def names_in(file: SourceFile, scope: str) -> frozenset[str]:
     """Return what is bound in a scope of the file: definitions, imports, assignments."""
     names: set[str] = set()
     for node in file.nodes:
-        if _plain(split_symbol(node.id.symbol)[0]) == scope:
+        if plain(split_symbol(node.id.symbol)[0]) == scope:
             names.update(node.names)
     return frozenset(names)
 
 
-def _plain(qualname: str) -> str:
+def plain(qualname: str) -> str:
     """Drop the ordinals of a qualified name: ``C#2.D`` → ``C.D``."""
     return re.sub(r"#\d+", "", qualname)

@@ -8,6 +8,7 @@ what the task needs besides.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,23 +20,18 @@ from mak.checks.change import (
     differing,
     is_covered,
     names_in,
+    plain,
 )
-from mak.checks.signature import Parameters, parameters_of
-from mak.checks.tree import Function, dotted, function, parse
+from mak.checks.signature import Arguments, Parameters, parameters_of
+from mak.checks.tree import Function, dotted, function
 from mak.model import Finding, Need, NodeId, NodeKind
 from mak.source import SourceFile
+from mak.source.names import Reference, ReferenceKind
 
 #: Decorators that change how a definition is used.
-_SHAPES = frozenset(
-    {
-        "asynccontextmanager",
-        "cached_property",
-        "classmethod",
-        "contextmanager",
-        "property",
-        "staticmethod",
-    }
-)
+_SHAPES = frozenset({"cached_property", "classmethod", "property", "staticmethod"})
+_PROPERTIES = frozenset({"property", "cached_property"})
+_BARE = re.compile(r"class \w+(?:\((?:object)?\))?")
 #: Methods that stand for a call of their class.
 _CONSTRUCTORS = ("__init__", "__new__")
 
@@ -45,8 +41,20 @@ class Interface:
     """How a function is used: what it takes and what kind of thing it is."""
 
     parameters: Parameters
+    #: With what an instance or class in front of the dot fills in.
+    unbound: Parameters
     is_async: bool
     shapes: frozenset[str]
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is read rather than called."""
+        return not self.shapes.isdisjoint(_PROPERTIES)
+
+    def takes(self, call: Arguments) -> bool:
+        """Whether a call, as far as it is known, fits."""
+        is_open = call.more_positional or call.more_keywords
+        return is_open or self.parameters.accepts(call.count, call.keywords)
 
     def replaces(self, old: Interface) -> bool:
         """Whether every use of the old one is a use of this one."""
@@ -60,12 +68,11 @@ class Interface:
 def interface_of(tree: Function, kind: NodeKind) -> Interface:
     """Read the interface of a function or method, as its callers see it."""
     decorators = {dotted(d).rpartition(".")[2] for d in tree.decorator_list}
-    parameters = parameters_of(tree.args)
+    unbound = parameters = parameters_of(tree.args)
     if kind is NodeKind.METHOD and "staticmethod" not in decorators:
-        parameters = parameters.without_first()
-    return Interface(
-        parameters, isinstance(tree, ast.AsyncFunctionDef), frozenset(decorators & _SHAPES)
-    )
+        parameters = unbound.without_first()
+    shapes = frozenset(decorators & _SHAPES)
+    return Interface(parameters, unbound, isinstance(tree, ast.AsyncFunctionDef), shapes)
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -74,9 +81,13 @@ def _findings(change: Change) -> Iterator[Finding]:
         if before is None or before.whole or (after is not None and after.whole):
             continue
         gone: set[str] = set()
+        left = definitions(after) if after else []
+        classes = {_qualname(d) for d in left if d.node.kind is NodeKind.CLASS}
         for definition in definitions(before):
             if definition.scope[0] in gone:
                 gone.add(_qualname(definition))
+            elif definition.scope[0] and after and definition.scope[0] not in classes:
+                continue  # the class is defined in another way, or comes from elsewhere
             elif _is_lost(definition, after, change):
                 gone.add(_qualname(definition))
                 yield from _lost(change, definition, edited)
@@ -93,23 +104,46 @@ def _is_lost(definition: Definition, after: SourceFile | None, change: Change) -
     scope, name = definition.scope[0], definition.name
     if after.get(definition.node.id) is not None or name in names_in(after, scope):
         return False
-    # A method may have moved to a base class, where it is found all the same.
-    moved = any(node.symbol.rpartition(".")[2] == name for node in change.created)
-    return not (scope and moved)
+    # A method may have moved to a base class, or hidden one of the same name there.
+    return not (scope and (_is_elsewhere(change, name) or _may_inherit(after, scope, name)))
+
+
+def _may_inherit(file: SourceFile, scope: str, name: str) -> bool:
+    """Whether a class may have a member that it does not define."""
+    shells = [node for node in file.nodes if node.kind is NodeKind.CLASS and node.names]
+    signatures = [node.signature for node in shells if plain(node.id.symbol) == scope]
+    return name.startswith("__") or not all(_BARE.fullmatch(s) for s in signatures)
 
 
 def _lost(change: Change, definition: Definition, edited: frozenset[NodeId]) -> Iterator[Finding]:
     node = definition.node.id
-    users = _unhandled(change, change.references(node), edited)
-    if users:
+    references = change.references(node)
+    importers = {r.node.path: r.node for r in references if r.kind is ReferenceKind.IMPORT}
+    moved = _is_elsewhere(change, definition.name)
+    users = []
+    for reference in references:
+        importer = importers.get(reference.path)
+        # Where the import goes along, the name means something else from then on.
+        follows = importer not in (None, reference.node)
+        if importer is None or not follows or not (moved or _is_handled(change, importer, edited)):
+            users.append(reference.node)
+    left = [
+        u for u in dict.fromkeys(users) if u.node != node and not _is_handled(change, u, edited)
+    ]
+    if left:
         yield Finding(
             CHECK.id,
             node,
-            f"{node} is gone but {_list(users)} still use{_s(users)} it; edit what uses it too, "
+            f"{node} is gone but {_list(left)} still use{_s(left)} it; edit what uses it too, "
             "or keep it",
             definition.node.line,
-            _needs(users, f"uses {definition.name}, which goes away"),
+            _needs(left, f"uses {definition.name}, which goes away"),
         )
+
+
+def _is_elsewhere(change: Change, name: str) -> bool:
+    """Whether the change brings a definition of that name to another place."""
+    return any(node.symbol.rpartition(".")[2] == name for node in change.created)
 
 
 # ------------------------------------------------------------------------------ signatures that do
@@ -128,64 +162,48 @@ def _changed(
     was, now = function(before, old), function(after, new)
     if was is None or now is None:
         return
-    interface = interface_of(now, new.kind)
-    if interface.replaces(interface_of(was, old.kind)):
+    interface, known = interface_of(now, new.kind), interface_of(was, old.kind)
+    if interface.replaces(known):
         return
+    called = old.id
     if definition.name in _CONSTRUCTORS:
-        holder = NodeId(old.id.path, old.id.symbol.rpartition(".")[0])
-        users = [
-            user
-            for user in _unhandled(change, change.references(holder), edited)
-            if _breaks(change.text(user), _leaf(definition.scope[0]), interface, only_calls=True)
-        ]
-    else:
-        users = [
-            user
-            for user in _unhandled(change, change.references(old.id), edited)
-            if not user.symbol.endswith("@header")
-            and _breaks(change.text(user), definition.name, interface, only_calls=False)
-        ]
-    if users:
+        called = NodeId(old.id.path, old.id.symbol.rpartition(".")[0])
+    callers = dict.fromkeys(
+        reference.node
+        for reference in change.references(called)
+        if _breaks(reference, interface, known) and not _is_handled(change, reference.node, edited)
+    )
+    left = [caller for caller in callers if caller.node != old.id]
+    if left:
         yield Finding(
             CHECK.id,
             old.id,
-            f"{old.id} no longer takes the calls that {_list(users)} make{_s(users)}; keep those "
+            f"{old.id} no longer takes the calls that {_list(left)} make{_s(left)}; keep those "
             "calls working (a new parameter with a default, at the end), or edit the callers too",
             new.line,
-            _needs(users, f"calls {definition.name}, whose signature changes"),
+            _needs(left, f"calls {definition.name}, whose signature changes"),
         )
 
 
-def _breaks(text: str, name: str, interface: Interface, *, only_calls: bool) -> bool:
-    """Whether what a node does with `name` may not fit the interface; unknown text: it may not."""
-    body = parse(text) if text else None
-    if body is None:
-        return not only_calls
-    mentions = calls = texts = 0
-    for tree in (child for statement in body for child in ast.walk(statement)):
-        if _is_name(tree, name):
-            mentions += 1
-        texts += isinstance(tree, ast.Constant) and tree.value == name
-        if isinstance(tree, ast.Call) and _is_name(tree.func, name):
-            calls += 1
-            keywords = [keyword.arg for keyword in tree.keywords if keyword.arg is not None]
-            spread = any(isinstance(arg, ast.Starred) for arg in tree.args)
-            if spread or len(keywords) < len(tree.keywords):
-                return True
-            if interface.shapes & {"property", "cached_property"} or interface.is_async:
-                return True
-            if not interface.parameters.accepts(len(tree.args), keywords):
-                return True
-    if only_calls or (texts and not mentions):
-        return False  # an entry of `__all__` calls nothing
-    # A mention that is no call hands it on; none at all is a call by another name.
-    return mentions != calls or not mentions
-
-
-def _is_name(tree: ast.AST, name: str) -> bool:
-    return (isinstance(tree, ast.Name) and tree.id == name) or (
-        isinstance(tree, ast.Attribute) and tree.attr == name
+def _breaks(reference: Reference, interface: Interface, known: Interface) -> bool:
+    """Whether a use of the old interface is none of the new one; where it cannot be told, not."""
+    if interface.is_property != known.is_property:
+        return reference.kind in (ReferenceKind.CALL, ReferenceKind.ATTRIBUTE)
+    call = reference.call
+    if reference.kind is not ReferenceKind.CALL or call is None:
+        return False
+    if interface.is_async != known.is_async:
+        return True
+    arguments = Arguments(
+        call.positional,
+        tuple(name for name, _ in call.keywords),
+        call.star or call.partial,
+        call.double_star or call.partial,
     )
+    if known.takes(arguments):
+        return not interface.parameters.keeps(arguments, known.parameters)
+    # ``C.m(instance, …)``, or a call that was wrong before.
+    return not interface.unbound.keeps(arguments, known.unbound)
 
 
 def _has_overloads(file: SourceFile, definition: Definition) -> bool:
@@ -205,13 +223,10 @@ def _edited(change: Change) -> frozenset[NodeId]:
     )
 
 
-def _unhandled(change: Change, users: Sequence[NodeId], edited: frozenset[NodeId]) -> list[NodeId]:
-    known = change.planned | change.grants
-    return [
-        user
-        for user in dict.fromkeys(user.node for user in users)
-        if user not in edited and not is_covered(user, known)
-    ]
+def _is_handled(change: Change, user: NodeId, edited: frozenset[NodeId]) -> bool:
+    """Whether the node is edited in this change, or by another task of the plan."""
+    node = user.node
+    return node in edited or is_covered(node, change.planned | change.grants)
 
 
 def _needs(users: Sequence[NodeId], why: str) -> tuple[Need, ...]:
@@ -225,10 +240,6 @@ def _list(users: Sequence[NodeId]) -> str:
 
 def _s(users: Sequence[NodeId]) -> str:
     return "s" if len(users) == 1 else ""
-
-
-def _leaf(qualname: str) -> str:
-    return qualname.rpartition(".")[2]
 
 
 def _qualname(definition: Definition) -> str:

@@ -95,11 +95,13 @@ def _is_explained(change: Change, definition: Definition) -> bool:
 
 
 def _missed(before: SourceFile, after: SourceFile, planned: frozenset[NodeId]) -> Iterator[Finding]:
-    """Find module-level names that the file bound, binds no more, and goes on to load.
+    """Find names of imports and constants that the file bound, binds no more, and goes on to load.
 
+    Definitions are the business of `mak.checks.interface`, which knows users in other files too.
     Nodes that another task writes do not count: they may be about to stop.
     """
-    lost = names_in(before, "") - names_in(after, "") - {*dir(builtins)}
+    defined = {definition.name for definition in definitions(before)}
+    lost = names_in(before, "") - names_in(after, "") - defined - {*dir(builtins)}
     if not lost:
         return
     try:

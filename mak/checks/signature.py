@@ -13,6 +13,17 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
+class Arguments:
+    """What is known of a call."""
+
+    count: int = 0
+    keywords: tuple[str, ...] = ()
+    #: Whether there is a ``*args`` or ``**kwargs``, whose length is not known.
+    more_positional: bool = False
+    more_keywords: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """What a call must fit. The order within the positional ones is the order of the source."""
 
@@ -55,33 +66,62 @@ class Parameters:
         # Past the longer one nothing changes with the count, except that `*args` must be there.
         last = max(len(old.ordered), len(self.ordered)) + 1
         for count in range(last + 1):
-            theirs = _bounds(old, count)
+            theirs, ours = _bounds(old, count), _bounds(self, count)
             if theirs is None:
                 continue
-            ours = _bounds(self, count)
             if ours is None or not ours.required <= theirs.required or not ours.encloses(theirs):
                 return False
         return True
+
+    def keeps(self, call: Arguments, old: Parameters) -> bool:
+        """Whether a call of `old` may go on and mean the same: False only where that is certain.
+
+        What ``*args`` and ``**kwargs`` of the call bring is not known, but that `old` took it is.
+        """
+        given = frozenset(call.keywords)
+        if given & {*old.positional, *old.keyword_only} & {*self.positional_only}:
+            return False  # `**kwargs` takes what went to a parameter
+        if not self._keeps_places(old, call.count):
+            return False
+        last = call.count
+        if call.more_positional:
+            last = max(len(old.ordered), len(self.ordered), last) + 1
+        was_taken = False
+        for count in range(call.count, last + 1):
+            theirs, ours = _bounds(old, count), _bounds(self, count)
+            if theirs is None or not theirs.allows(given):
+                continue
+            if not call.more_keywords and not theirs.required <= given:
+                continue
+            was_taken = True
+            if ours is None or not ours.allows(given):
+                continue
+            missing = ours.required - given
+            if not missing or (call.more_keywords and theirs.allows(missing)):
+                return True
+        return not was_taken
+
+    def _keeps_places(self, old: Parameters, count: int) -> bool:
+        """Whether the first `count` positional arguments go to the parameters they went to."""
+        known, kept = old.names, self.names
+        for i, (before, after) in enumerate(zip(old.ordered, self.ordered, strict=False)):
+            renamed = before not in kept and after not in known
+            if i < count and before != after and not renamed:
+                return False
+        taken = min(count, max(len(old.ordered), len(self.ordered)))
+        if taken > len(old.ordered) and old.many and self.many:
+            return False  # a new parameter takes what went to `*args`
+        # `*args` must not take what went to a parameter that is still there by name
+        return not {*old.ordered[len(self.ordered) : taken]} & {*self.keyword_only}
 
     def replaces(self, old: Parameters) -> bool:
         """Whether every call of `old` fits here and no argument changes its parameter.
 
         ``f(a, b)`` → ``f(b, a)`` takes every positional call and means another thing by it.
         """
-        if not self.accepts_all(old):
-            return False
-        if old.many and len(self.ordered) > len(old.ordered):
-            return False  # a new parameter takes what went to `*args`
-        if {*old.ordered[len(self.ordered) :]} & {*self.keyword_only}:
-            return False  # `*args` takes what went to a parameter
         if {*old.positional, *old.keyword_only} & {*self.positional_only}:
             return False  # `**kwargs` takes what went to a parameter
-        known, kept = old.names, self.names
-        for i, (before, after) in enumerate(zip(old.ordered, self.ordered, strict=False)):
-            renamed = before not in kept and after not in known
-            if before != after and not (renamed and i < len(old.positional_only)):
-                return False
-        return True
+        return self.accepts_all(old) and self._keeps_places(old, len(old.ordered) + old.many)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Every file of `tests/data/checks` is a change and the findings it must lead to; often none.
 
-``before`` and ``after`` map paths to texts (a path that is only in one of them appears or goes);
+``before`` and ``after`` map paths to texts (a path that is only in one of them appears or goes),
+``beside`` those of files that stay as they are;
 ``findings`` lists ``check node``. What is not given follows from the texts: the task may write what
 changed, what is new was declared as new, what is gone was declared as deleted.
 """
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ import pytest
 from mak.checks import CHECKS, Change, run_checks
 from mak.config import read_document
 from mak.model import AddImport, Delete, Edit, Insert, NodeId, Replace, Task
-from mak.source import SourceFile, decode, split
+from mak.source import SourceFile, Sources, split
+from mak.source.names import references
 
 DATA = Path(__file__).parents[1] / "data" / "checks"
 CASES = sorted(DATA.rglob("*.yaml"))
@@ -50,11 +53,10 @@ def change_of(case: dict[str, Any]) -> Change:
     edits += [AddImport(path, "") for path in case.get("imports", ())]
     edits += [Replace(NodeId.parse(node), "") for node in case.get("replaces", ())]
     edits += [Insert(NodeId.parse(parent), "") for parent in case.get("inserts", ())]
-    references = {k: [*map(NodeId.parse, v)] for k, v in case.get("references", {}).items()}
-
-    def text(node: NodeId) -> str:
-        file = before.get(node.path)
-        return decode(file, node) if file and file.get(node) else ""
+    texts = {**case.get("beside", {}), **case["before"]}
+    blobs = {hashlib.sha1(text.encode()).hexdigest(): text.encode() for text in texts.values()}
+    entries = {p: hashlib.sha1(text.encode()).hexdigest() for p, text in texts.items()}
+    sources = Sources(entries, blobs.__getitem__)
 
     return Change(
         before=before,
@@ -69,8 +71,7 @@ def change_of(case: dict[str, Any]) -> Change:
         created=frozenset(created),
         deleted=frozenset(deleted),
         planned=ids(case.get("planned", [])),
-        references=lambda node: references.get(str(node), ()),
-        text=text,
+        references=lambda node: references(sources, node),
     )
 
 

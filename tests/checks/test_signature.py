@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mak.checks.signature import Parameters, parameters_of
+from mak.checks.signature import Arguments, Parameters, parameters_of
 
 NAMES = "abcd"
 #: Enough to tell any two of the signatures below apart: more positional arguments than any takes,
@@ -90,6 +90,38 @@ def test_a_replacement_never_moves_an_argument_to_another_parameter(old: str, ne
         assert after is not None
         for name in {*NAMES} & {*before} & {*after}:
             assert before[name] in (0, after[name])
+
+
+@given(headers(), headers(), st.sampled_from(CALLS))
+def test_a_call_that_keeps_its_meaning_reaches_the_same_parameters(
+    old: str, new: str, call: tuple[int, tuple[str, ...]]
+) -> None:
+    before = bind(old, *call)
+    if before is None or not read(new).keeps(Arguments(*call), read(old)):
+        return
+    after = bind(new, *call)
+    assert after is not None
+    for name in {*NAMES} & {*before} & {*after}:
+        assert before[name] in (0, after[name])
+
+
+@given(headers(), headers(), st.sampled_from(CALLS), st.booleans(), st.booleans())
+def test_no_call_loses_its_meaning_to_a_replacement(
+    old: str, new: str, call: tuple[int, tuple[str, ...]], many: bool, more: bool
+) -> None:
+    if read(new).replaces(read(old)):
+        assert read(new).keeps(Arguments(*call, many, more), read(old))
+
+
+def test_arguments_that_are_not_known_are_taken_for_what_the_old_signature_took() -> None:
+    spread = Arguments(more_keywords=True)
+    assert read("a=0, new=0, b=0").keeps(spread, read("a=0, b=0"))
+    assert read("a=0").keeps(spread, read("a=0, b=0"))
+    assert not read("a, new, b=0").keeps(spread, read("a, b=0"))
+    assert read("a, new, b=0").keeps(Arguments(1, ("new",), more_keywords=True), read("a, **kw"))
+    assert read("a, b, c=0").keeps(Arguments(more_positional=True), read("a, b"))
+    assert not read("a, b, c").keeps(Arguments(more_positional=True), read("a, b"))
+    assert not read("b, a").keeps(Arguments(1, more_positional=True), read("a, b"))
 
 
 @given(headers())
