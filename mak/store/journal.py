@@ -44,6 +44,12 @@ class Touched:
         """Whether the file is as committed, before and after: a checkout like any other."""
         return self.before == self.base and self.after == self.new
 
+    @property
+    def loose(self) -> set[str]:
+        """The texts that are in neither commit."""
+        committed = {entry.oid for entry in (self.base, self.new) if entry}
+        return {entry.oid for entry in (self.before, self.after) if entry} - committed
+
     def mode(self, entry: Entry) -> int:
         """Return what the exec bit must become for the file to be as `entry` says; 0: as it is."""
         if self.before is None or self.after is None or self.before.mode != self.after.mode:
@@ -125,7 +131,7 @@ def begin(states: StateRef, repository: Repository, journal: Journal, holder: st
         kept = repository.handle.TreeBuilder()
         if journal.nodes:
             kept.insert(NODES, pygit2.Oid(hex=journal.nodes), FileMode.TREE)
-        for text in {e.oid for f in journal.files for e in (f.before, f.after) if e is not None}:
+        for text in {oid for file in journal.files for oid in file.loose}:
             kept.insert(text, pygit2.Oid(hex=text), FileMode.BLOB)
         wave = Entry(str(repository.write("tree", kept.write)), TREE)
         return Update(

@@ -221,8 +221,11 @@ class Worktree:
         return self._hash_object([path], "-w")[0]
 
     def blob(self, oid: str) -> bytes:
-        """Return the bytes of a blob."""
-        found = self.repository.handle[oid]
+        """Return the bytes of a blob; git has them fetched where a partial clone lacks them."""
+        try:
+            found = self.repository.handle[oid]
+        except KeyError:
+            return self._git.run("cat-file", "blob", oid)
         assert isinstance(found, pygit2.Blob)
         return found.data
 

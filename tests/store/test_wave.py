@@ -246,6 +246,49 @@ def test_operation_in_progress_holds_the_wave(make_repo: MakeRepo) -> None:
         assert "git bisect reset" in held(commit_wave(store, write_)).reason
 
 
+def test_variables_of_a_hook_point_git_nowhere_else(
+    make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, other = make_repo({A: TEXT}), make_repo({A: "other\n"}, "other")
+    for name, value in {
+        "GIT_DIR": other / ".git",
+        "GIT_WORK_TREE": other,
+        "GIT_INDEX_FILE": other / ".git/index",
+        "GIT_OBJECT_DIRECTORY": other / ".git/objects",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    with Store.open(root) as store:
+        committed(commit_wave(store, wave(store, {A: "x\n"})))
+    monkeypatch.undo()
+    assert status(root) == [] == status(other)
+    assert (root / A).read_text() == "x\n" and (other / A).read_text() == "other\n"
+
+
+def test_text_that_a_partial_clone_lacks_is_fetched(make_repo: MakeRepo, tmp_path: Path) -> None:
+    """The parent's text is needed to merge a person's, and was never downloaded."""
+    origin = make_repo({A: TEXT, B: TEXT + "b\n"})
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    clone = ["clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{origin}", "partial"]
+    git(tmp_path, *clone)
+    root = tmp_path / "partial"
+    git(root, "read-tree", "HEAD")
+    write(root, {A: TEXT.replace("seven", "SEVEN"), B: TEXT + "b\n"})
+    with Store.open(root) as store:
+        files = {A: TEXT.replace("one", "ONE"), B: TEXT + "c\n"}
+        assert committed(commit_wave(store, wave(store, files))).merged == (A,)
+    assert status(root) == [" M a.py"]
+    assert (root / A).read_text() == TEXT.replace("one", "ONE").replace("seven", "SEVEN")
+
+
+def test_path_below_a_submodule_is_refused(make_repo: MakeRepo) -> None:
+    root, inner = make_repo({A: TEXT}), make_repo({A: TEXT}, "inner")
+    commit = git(inner, "rev-parse", "HEAD").strip()
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{commit},sub")
+    git(root, "commit", "-q", "-m", "submodule")
+    with Store.open(root, branch="other") as store, pytest.raises(StoreError, match="sub"):
+        commit_wave(store, wave(store, {"sub/x.py": "x\n"}))
+
+
 # -------------------------------------------------------------------------- what may not be
 
 
