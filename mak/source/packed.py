@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from mak.model import Node, NodeId, NodeKind
 from mak.source.file import SourceFile
@@ -14,31 +15,37 @@ _KINDS = tuple(NodeKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 
-def dump(file: SourceFile) -> bytes:
-    """Return the cut of a file, as columns of JSON."""
-    nodes = file.nodes
-    columns = [
-        [node.id.symbol for node in nodes],
-        [_CODES[node.kind] for node in nodes],
-        [node.end - node.start for node in nodes],
-        [node.lead for node in nodes],
-        [node.tail for node in nodes],
-        [node.end_line for node in nodes],
-        [" ".join(node.names) for node in nodes],
-        [node.api for node in nodes],
-        [node.signature for node in nodes],
-        [node.digest for node in nodes],
-    ]
-    head = [file.language, file.newline, file.encoding, file.why_whole, int(file.newer)]
-    return json.dumps([VERSION, head, *columns], separators=(",", ":")).encode()
-
-
 class Cut:
-    """A cut that was read from a cache; its nodes are made when they are asked for."""
+    """How a file is cut, without its path and bytes; nodes are made when they are asked for."""
 
     __slots__ = ("_columns", "_head")
 
-    def __init__(self, packed: bytes) -> None:
+    def __init__(self, head: list[str | int], columns: list[list[Any]]) -> None:
+        self._head = head
+        self._columns = columns
+
+    @classmethod
+    def of(cls, file: SourceFile) -> Cut:
+        """Take the cut of a file."""
+        nodes = file.nodes
+        return cls(
+            [file.language, file.newline, file.encoding, file.why_whole, int(file.newer)],
+            [
+                [node.id.symbol for node in nodes],
+                [_CODES[node.kind] for node in nodes],
+                [node.end - node.start for node in nodes],
+                [node.lead for node in nodes],
+                [node.tail for node in nodes],
+                [node.end_line for node in nodes],
+                [" ".join(node.names) for node in nodes],
+                [node.api for node in nodes],
+                [node.signature for node in nodes],
+                [node.digest for node in nodes],
+            ],
+        )
+
+    @classmethod
+    def load(cls, packed: bytes) -> Cut:
         """Read what `dump` wrote. Raises ValueError when it is something else."""
         read = json.loads(packed)
         if not isinstance(read, list) or len(read) != 12 or read[0] != VERSION:
@@ -46,8 +53,11 @@ class Cut:
         _, head, *columns = read
         if len(head) != 5 or len({len(column) for column in columns}) != 1:
             raise ValueError("reading a cached cut: its columns differ in length")
-        self._head: tuple[str, str, str, str, int] = tuple(head)
-        self._columns = columns
+        return cls(head, columns)
+
+    def dump(self) -> bytes:
+        """Return it as bytes."""
+        return json.dumps([VERSION, self._head, *self._columns], separators=(",", ":")).encode()
 
     def nodes(self, path: str) -> tuple[Node, ...]:
         """Return the nodes as those of the file at `path`."""
@@ -79,7 +89,6 @@ class Cut:
         nodes = self.nodes(path)
         if not nodes or nodes[-1].end != len(data):
             return None
-        language, newline, encoding, why_whole, newer = self._head
-        return SourceFile(
-            path, data, language, nodes, newline, encoding, why_whole, newer=bool(newer)
-        )
+        language, newline, encoding, why_whole = map(str, self._head[:4])
+        newer = bool(self._head[4])
+        return SourceFile(path, data, language, nodes, newline, encoding, why_whole, newer=newer)

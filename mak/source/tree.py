@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -117,21 +118,13 @@ class Sources:
             known = self._cache.get_many(self._kind, tuple(dict.fromkeys(keys.values())))
             for path, blob in keys.items():
                 self._remember(path, known.get(blob))
-        fresh: dict[str, bytes] = {}
-        for path in wanted:
-            if path in self._cuts:
-                continue
-            blob = self._entries[path]
-            file = self._fresh(path, self._read(blob))
-            value = packed.dump(file)
-            self._cuts[path] = Cut(value)
-            if self._lasts(path, file):
-                fresh[blob] = value
-            if self._cache is not None and len(fresh) >= _BATCH:
-                self._cache.put_many(self._kind, fresh)
-                fresh = {}
-        if self._cache is not None and fresh:
-            self._cache.put_many(self._kind, fresh)
+        enabled = gc.isenabled()
+        gc.disable()  # syntax trees are many objects and no garbage
+        try:
+            self._cut_afresh([path for path in wanted if path not in self._cuts])
+        finally:
+            if enabled:
+                gc.enable()
 
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
         """Return this tree with some files changed, added or (None) removed."""
@@ -144,18 +137,32 @@ class Sources:
             self._remember(path, self._cache.get_many(self._kind, (blob,)).get(blob))
         return self._cuts.get(path)
 
+    def _cut_afresh(self, paths: Iterable[str]) -> None:
+        fresh: dict[str, bytes] = {}
+        for path in paths:
+            blob = self._entries[path]
+            file = self._fresh(path, self._read(blob))
+            cut = self._cuts[path] = Cut.of(file)
+            if self._cache is not None and self._lasts(path, file):
+                fresh[blob] = cut.dump()
+                if len(fresh) >= _BATCH:
+                    self._cache.put_many(self._kind, fresh)
+                    fresh = {}
+        if self._cache is not None and fresh:
+            self._cache.put_many(self._kind, fresh)
+
     def _remember(self, path: str, value: bytes | None) -> None:
         if value is None or self._why_opaque(path):
             return
         try:
-            self._cuts[path] = Cut(value)
+            self._cuts[path] = Cut.load(value)
         except ValueError:
             return
 
     def _split(self, path: str, blob: str, data: bytes) -> SourceFile:
         file = self._fresh(path, data)
         if self._cache is not None and self._lasts(path, file):
-            self._cache.put_many(self._kind, {blob: packed.dump(file)})
+            self._cache.put_many(self._kind, {blob: Cut.of(file).dump()})
         return file
 
     def _fresh(self, path: str, data: bytes) -> SourceFile:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from mak.model import NodeId
-from mak.source import Sources, packed, split
+from mak.source import Sources, split
+from mak.source.packed import Cut
 from mak.source.text import blob_id
 
 
@@ -102,7 +103,7 @@ def test_content_that_is_not_of_its_cut_is_cut_again() -> None:
     sources = Sources(tree.entries, tree.read, cache)
     sources.load()
     for kind, key in list(cache.items):
-        cache.items[kind, key] = packed.dump(split(b"x = 1\n", "x.py"))
+        cache.items[kind, key] = Cut.of(split(b"x = 1\n", "x.py")).dump()
     again = Sources(tree.entries, tree.read, cache)
     assert again.file("b/m.py").nodes == split(FILES["b/m.py"], "b/m.py").nodes
 
@@ -181,5 +182,5 @@ def test_overlay_changes_adds_and_removes() -> None:
 def test_dump_holds_everything_but_path_and_source() -> None:
     for path, data in FILES.items():
         file = split(data, path)
-        again = packed.Cut(packed.dump(file)).file(path, data)
+        again = Cut.load(Cut.of(file).dump()).file(path, data)
         assert again == file
