@@ -57,8 +57,9 @@ class Client:
             with anyio.fail_after(self.policy.total if total is None else total):
                 return await question.ask()
         except TimeoutError:
+            last = f"; at last: {question.trouble}" if question.trouble else ""
             raise NoAnswer(
-                f"{question.what}: no answer within {self.policy.total:g} s",
+                f"{question.what}: no answer within {self.policy.total:g} s{last}",
                 kind=Kind.TIMEOUT,
                 usage=question.spent,
             ) from None
@@ -88,6 +89,8 @@ class _Question:
         self.last = Usage()
         #: Room for the answer in tokens.
         self.room = min(request.max_tokens, self.policy.max_output, self.ladder.room)
+        #: What the last call that failed met.
+        self.trouble = ""
         self.retries = 0
         self.reconnects = 0
         self.widened = False
@@ -133,6 +136,7 @@ class _Question:
             case Stop.INCOMPLETE:
                 if self.reconnects >= self.policy.reconnects:
                     return False
+                self.trouble = "the stream ended before the model said it was done"
                 await self.pause(self.reconnects)
                 self.reconnects += 1
                 return True
@@ -169,6 +173,7 @@ class _Question:
         """Make ready for another call, or raise `error` with what was spent."""
         if error.kind is Kind.UNSUPPORTED_FORMAT and self.ladder.unsupported(rung):
             return
+        self.trouble = str(error).removeprefix(f"{self.what}: ")
         too_much = error.kind in (Kind.BAD_REQUEST, Kind.CONTEXT) and _ROOM.search(str(error))
         if too_much and self.room > _LEAST_ROOM:
             self.room = self.ladder.room = max(_LEAST_ROOM, self.room // 2)

@@ -111,9 +111,9 @@ class Asking:
             case Kind.CONTEXT:
                 return "split the task, or choose a model with a larger context window"
             case Kind.RATE_LIMITED | Kind.OVERLOADED:
-                return "what is finished is kept; go on later with: mak run --recover"
+                return "what has landed stays; run the rest later (mak show --plan has it)"
             case Kind.TRANSIENT | Kind.TIMEOUT | Kind.MALFORMED:
-                return "check the network and the base URL; go on with: mak run --recover"
+                return "check the network and the base URL, then run it again"
         return ""
 
 
