@@ -69,7 +69,11 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        #: Turns of their own for requests that hold a text, whoever else asks in between.
+        self.scripts: dict[str, list[Turn]] = {}
         self.seen: list[Seen] = []
+        #: Answers that were begun as streams: what a vendor would bill.
+        self.streams = 0
         #: Tokens of a prompt, as reported.
         self.counted = 115
         #: Requests per seconds; what is beyond is turned away with the pause until the next ones.
@@ -90,7 +94,7 @@ class FakeServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 with fake._lock:
                     fake.seen.append(Seen(time.monotonic(), self.path, headers, body))
-                    turn = fake.turned_away() or (fake.turns.pop(0) if fake.turns else Turn())
+                    turn = fake.turned_away() or fake.next_turn(body)
                 try:
                     fake.answer(self, turn, body)
                 except OSError:
@@ -121,6 +125,14 @@ class FakeServer:
         body = {"error": {"type": "rate_limit_error", "message": "too many requests"}}
         pause = f"{started + window - now:.3f}"
         return Turn(status=429, body=body, headers={"retry-after": pause})
+
+    def next_turn(self, body: dict[str, Any]) -> Turn:
+        """Take the turn that is meant for a request."""
+        text = json.dumps(body, ensure_ascii=False)
+        turns = next((turns for key, turns in self.scripts.items() if key in text), self.turns)
+        turn = turns.pop(0) if turns else Turn()
+        self.streams += turn.status == 200 and turn.body is None
+        return turn
 
     def answer(self, http: BaseHTTPRequestHandler, turn: Turn, body: dict[str, Any]) -> None:
         if turn.status != 200 or turn.body is not None:

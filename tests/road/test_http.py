@@ -1,0 +1,265 @@
+"""The road over real HTTP, in both wire formats: each fault is its own outcome, and none lands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mak.cli.main import main
+from tests.conftest import git
+from tests.providers.conftest import KEY
+from tests.providers.fake import FakeServer, Turn
+
+SHOP = '''"""Prices."""
+
+
+def net(x):
+    return x
+
+
+class Cart:
+    """A cart."""
+
+    def total(self):
+        return 1
+
+    def count(self):
+        return 2
+'''
+NET = "def net(x):\n    return x + 1\n"
+TOTAL = "    def total(self):\n        return 10\n"
+COUNT = "    def count(self):\n        return 20\n"
+CHANGES = {
+    "net": ("return x\n", "return x + 1\n"),
+    "total": ("return 1\n", "return 10\n"),
+    "count": ("return 2\n", "return 20\n"),
+}
+PLAN = {
+    "decisions": [],
+    "atomic": False,
+    "tasks": [
+        {"id": "net", "goal": "net adds one", "writes": ["shop.py::net"]},
+        {"id": "total", "goal": "total is 10", "writes": ["shop.py::Cart.total"]},
+        {
+            "id": "count",
+            "goal": "count is 20",
+            "writes": ["shop.py::Cart.count"],
+            "depends_on": ["net"],
+        },
+    ],
+    "questions": [],
+}
+PLANNER = "You plan a change to a repository"
+
+
+def answer(source: str, **parts: Any) -> Turn:
+    """Return an answer of the right shape for a task with one slot."""
+    result = {"node": "n1", "status": "edited", "new_source": source, "reason": ""}
+    empty = {"new_nodes": [], "imports": [], "deletes": [], "needs_locks": [], "notes": ""}
+    return Turn(json.dumps({"results": [result], **empty, **parts}))
+
+
+def status(code: int, message: str, *, after: str = "0.02") -> Turn:
+    """Return an answer that is an HTTP error; `after`: when to come back."""
+    body = {"error": {"type": "api_error", "message": message}}
+    return Turn(status=code, body=body, headers={"retry-after": after} if after else {})
+
+
+GOOD = answer(NET)
+SHAPE = {"node": "n7", "status": "edited", "new_source": NET, "reason": ""}
+GHOST = {"symbol": "nowhere.py::ghost", "mode": "write", "why": "I feel like it"}
+STRAY = {"parent": "n1", "after": "", "kind": "function", "source": "1234567890"}
+HALF = Turn('{"results": [{"node": "n1", "sta', "truncated")
+PAGE = Turn(body=b"<html>Sign in</html>", content_type="text/html")
+ANY = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the agent of task ``net`` meets, and what becomes of the task."""
+
+    turns: list[Turn]
+    #: What a person reads about the task; empty: it lands.
+    said: tuple[str, ...] = ()
+    #: Times that the agent was asked, and requests that it made in all (`ANY`: by the clock).
+    attempts: int = 1
+    requests: int = 1
+    config: str = ""
+
+
+ONCE = "attempts: 1\n"
+CASES = {
+    "truncated": Case([HALF] * 6, ("cut off by its length limit", "asked 3 times"), 3, 6),
+    "truncated once": Case([HALF, GOOD], requests=2),
+    "refused": Case([Turn("", refusal="Not this.")], ("the model refused", "Not this.")),
+    "malformed": Case(
+        [Turn('{"results": [oops')] * 9,
+        ("the answer could not be read: not JSON", "asked 3 times"),
+        3,
+        9,
+    ),
+    "prose": Case(
+        [Turn("I'd rather talk about it.")] * 3, ("there is no JSON object",), 1, 3, ONCE
+    ),
+    "malformed once": Case([Turn('{"results": [oops'), GOOD], requests=2),
+    "empty": Case([Turn("")] * 3, ("the answer was empty", "asked 3 times"), 3, 3),
+    "early end": Case([Turn(cut=3)] * 3, ("stream ended before the answer did",), 1, 3, ONCE),
+    "early end once": Case([Turn(cut=3), GOOD], requests=2),
+    "broken connection once": Case([Turn(cut=3, abort=True), GOOD], requests=2),
+    "broken chunk once": Case([Turn(garbage=True), GOOD], requests=2),
+    "429": Case([status(429, "slow down")] * 9, ("HTTP 429: slow down", "9 tries"), 1, 9),
+    "429 once": Case([status(429, "slow down", after="0.3"), GOOD], requests=2),
+    "429 for an hour": Case(
+        [status(429, "slow down", after="3600")], ("HTTP 429", "wait 3600 s, more than 60 s")
+    ),
+    "529": Case([status(529, "overloaded")] * 9, ("HTTP 529: overloaded", "9 tries"), 1, 9),
+    "529 once": Case([status(529, "overloaded"), GOOD], requests=2),
+    "500": Case([status(500, "oh dear")] * 9, ("HTTP 500: oh dear", "9 tries"), 1, 9),
+    "500 once": Case([status(500, "oh dear"), GOOD], requests=2),
+    "overloaded in the stream": Case(
+        [Turn(error={"type": "overloaded_error", "message": "too busy"}), GOOD], requests=2
+    ),
+    "bad key": Case([status(401, f"{KEY} is no key", after="")], ("HTTP 401", "_API_KEY")),
+    "no such model": Case([status(404, "no model-x", after="")], ("HTTP 404", "model's name")),
+    "a page once": Case([PAGE, GOOD], requests=2),
+    "only pages": Case(
+        [PAGE] * 9,
+        ("no answer within 1 s; at last: answered with text/html, not with a stream",),
+        requests=ANY,
+        config="timeouts: {task: 1}\n",
+    ),
+    "digits for a function": Case([answer("1234567890")] * 3, ("asked 3 times",), 3, 3),
+    "digits beside a function": Case(
+        [answer(NET, new_nodes=[STRAY])] * 3, ("asked 3 times",), 3, 3
+    ),
+    "another slot": Case(
+        [answer(NET, results=[SHAPE])] * 3, ("n7", "n1 (shop.py::net) has no entry"), 1, 3, ONCE
+    ),
+    "a node that is not there": Case(
+        [answer(NET, needs_locks=[GHOST])] * 3, ("nowhere.py",), 1, 3, ONCE
+    ),
+    "nonsense once": Case([answer("1234567890"), GOOD], attempts=2, requests=2),
+    "too slow": Case(
+        [Turn("x" * 800, drip=0.02)],
+        ("no answer within 0.5 s",),
+        config="timeouts: {task: 0.5}\n",
+    ),
+}
+
+
+@dataclass
+class Site:
+    """A repository, and a server that answers for its agents and their planner."""
+
+    root: Path
+    server: FakeServer
+    spec: str
+    capsys: pytest.CaptureFixture[str]
+    document: dict[str, Any] = field(default_factory=dict)
+    said: str = ""
+
+    def run(self, *, config: str = "") -> int:
+        """Type ``mak run``; keep what it printed."""
+        args = ["run", "--task", "count up", "--no-review", "--models", self.spec, "--json"]
+        if config:
+            path = self.root.parent / "config.yaml"
+            path.write_text(config)
+            args += ["--config", str(path)]
+        code = main([*args, "--work-dir", str(self.root)])
+        out, self.said = self.capsys.readouterr()
+        self.document = json.loads(out) if out else {}
+        return code
+
+    def record(self) -> dict[str, Any]:
+        """Return what Git holds about the run."""
+        assert main(["show", "--json", "--work-dir", str(self.root)]) == 0
+        shown: dict[str, Any] = json.loads(self.capsys.readouterr().out)
+        return shown
+
+    def asked(self, key: str) -> list[dict[str, Any]]:
+        """Return the requests that hold a text."""
+        bodies = (seen.body for seen in self.server.seen)
+        return [body for body in bodies if key in json.dumps(body)]
+
+    def holds(self, *landed: str) -> bool:
+        """Whether branch and working tree hold the base with these changes and nothing else."""
+        text = SHOP
+        for name in landed:
+            text = text.replace(*CHANGES[name])
+        kept = git(self.root, "show", "HEAD:shop.py")
+        return kept == text == (self.root / "shop.py").read_text() and not git(
+            self.root, "status", "--porcelain"
+        )
+
+
+def everything(root: Path) -> bytes:
+    """Return the content of every object in a repository."""
+    command = ["git", "cat-file", "--batch-all-objects", "--batch", "--buffer"]
+    return subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+def site(
+    request: pytest.FixtureRequest,
+    make_repo: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Site]:
+    server = FakeServer()
+    for name, base in (("ANTHROPIC", server.root), ("OPENAI", f"{server.root}/v1")):
+        monkeypatch.setenv(f"{name}_API_KEY", KEY)
+        monkeypatch.setenv(f"{name}_BASE_URL", base)
+    server.scripts = {
+        PLANNER: [Turn(json.dumps(PLAN))],
+        "n1 = shop.py::net": [GOOD],
+        "n1 = shop.py::Cart.total": [answer(TOTAL)],
+        "n1 = shop.py::Cart.count": [answer(COUNT)],
+    }
+    found = Site(make_repo({"shop.py": SHOP}), server, f"{request.param}:model-x", capsys)
+    yield found
+    server.close()
+    assert server.seen, "nothing was asked"
+    assert all(seen.headers["authorization"] == f"Bearer {KEY}" for seen in server.seen)
+    assert KEY.encode() not in everything(found.root)
+    assert KEY not in found.said + json.dumps(found.document)
+    assert main(["locks", "--json", "--work-dir", str(found.root)]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_of_one_agent_is_its_own_outcome(site, name):
+    case = CASES[name]
+    site.server.scripts["n1 = shop.py::net"] = list(case.turns)
+    code = site.run(config=case.config)
+    tasks = site.document["tasks"]
+    assert tasks["total"]["state"] == "done"
+    assert (tasks["total"]["attempts"], len(site.asked("n1 = shop.py::Cart.total"))) == (1, 1)
+    assert tasks["net"]["attempts"] == case.attempts
+    assert case.requests in (ANY, len(site.asked("n1 = shop.py::net")))
+    if case.said:
+        assert code == 1
+        assert (tasks["net"]["state"], tasks["count"]["state"]) == ("failed", "skipped")
+        assert site.holds("total")
+        assert site.asked("n1 = shop.py::Cart.count") == []
+        lost = site.said.split("Not landed\n")[1]
+        for words in case.said:
+            assert words in tasks["net"]["reason"]
+            assert words in lost
+        assert "\n" not in tasks["net"]["reason"]
+    else:
+        assert code == 0
+        assert site.holds("net", "total", "count")
+    usage = site.document["usage"]
+    spent = [task["usage"] for task in tasks.values()]
+    assert usage["calls"] == site.server.streams
+    assert usage["calls"] == 1 + sum(each["calls"] for each in spent)
+    assert usage["output"] > sum(each["output"] for each in spent) > 0
+    streams = sum(turn.status == 200 and turn.body is None for turn in case.turns)
+    assert tasks["net"]["usage"]["calls"] == streams
+    assert "--recover" not in site.said
