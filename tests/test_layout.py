@@ -41,6 +41,24 @@ def python_files(folder: str) -> Iterator[Path]:
     return (path for path in (ROOT / folder).rglob("*.py") if data not in path.parents)
 
 
+# ----------------------------------------------------------------------------------- invariants
+
+CITED = re.compile(r"\bI\d+\b")
+
+
+def test_every_invariant_is_held_by_a_test() -> None:
+    listed = [cell for cell in rows(section(ARCHITECTURE, "Invariants")) if CITED.fullmatch(cell)]
+    assert listed == [f"I{n}" for n in range(1, len(listed) + 1)]
+    cited = {
+        name
+        for path in python_files("tests")
+        for line in path.read_text().splitlines()
+        if line.lstrip().startswith("# I")
+        for name in CITED.findall(line)
+    }
+    assert sorted(cited) == sorted(listed)
+
+
 # ---------------------------------------------------------------------------------------- floors
 
 

@@ -96,6 +96,7 @@ def test_repeating_a_node_changes_no_byte(file: SourceFile) -> None:
             assert not result.changed
 
 
+# I6
 @given(files(), st.data())
 def test_an_edit_leaves_every_other_byte(file: SourceFile, data: st.DataObject) -> None:
     file = with_function(file)
@@ -283,6 +284,7 @@ def test_file_that_did_not_compile_before_may_stay_so_elsewhere() -> None:
     assert isinstance(apply(file, "a.py", [worse], granted=frozenset({f})), Rejected)
 
 
+# I6
 def test_nothing_is_applied_when_one_edit_is_rejected() -> None:
     file = split(b"def f(): pass\n\n\ndef g(): pass\n", "a.py")
     f, g = NodeId("a.py", "f"), NodeId("a.py", "g")

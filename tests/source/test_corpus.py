@@ -46,6 +46,7 @@ def alone(code: str) -> list[ast.stmt] | None:
     return tree.body[0].body if tree else None  # type: ignore[attr-defined]
 
 
+# I2
 @pytest.mark.timeout(3000)
 def test_every_file_is_exact_and_every_node_is_one_thing() -> None:
     files = nodes = 0

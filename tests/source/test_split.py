@@ -95,6 +95,7 @@ def test_every_node_parses_alone(path: Path) -> None:
             assert body[0].name in node.names
 
 
+# I2
 @given(st.binary(max_size=400))
 def test_random_bytes_are_exact(data: bytes) -> None:
     check(split(data, "x.py"), data)
@@ -139,6 +140,7 @@ def programs(draw: st.DrawFn) -> bytes:
     return mark + text.replace("\n", newline).encode()
 
 
+# I2
 @given(programs())
 def test_random_programs_are_exact(data: bytes) -> None:
     file = split(data, "x.py")
@@ -164,6 +166,7 @@ def test_both_parsers_give_the_same_nodes(data: bytes) -> None:
     assert flaw_of(SourceFile("x.py", data, Python.name, nodes, newline_of(data))) is None
 
 
+# I3
 @given(programs(), st.integers(0, 10_000))
 def test_ids_do_not_depend_on_position(data: bytes, seed: int) -> None:
     file = split(data, "x.py")
@@ -266,6 +269,7 @@ def test_warnings_of_the_analysed_code_stay_inside() -> None:
         assert not split(b"x = '\\d'\nif x is 1: pass\n").whole
 
 
+# I4
 def test_broken_file_says_why_it_is_whole() -> None:
     file = split(b"def f(:\n", "a.py")
     assert [node.kind for node in file.nodes] == [NodeKind.FILE]
@@ -274,6 +278,7 @@ def test_broken_file_says_why_it_is_whole() -> None:
     assert file.why_whole.endswith("(line 1)")
 
 
+# I4
 def test_parser_for_newer_syntax_that_dies_leaves_the_file_whole() -> None:
     def dies(data: bytes) -> tuple[Statement, ...]:
         raise MakError("worker died")

@@ -108,6 +108,7 @@ def test_content_that_is_not_of_its_cut_is_cut_again() -> None:
     assert again.file("b/m.py").nodes == split(FILES["b/m.py"], "b/m.py").nodes
 
 
+# I5
 @pytest.mark.parametrize(
     "rubbish",
     [
