@@ -95,8 +95,7 @@ def _parsed(text: str, newer: Newer | None) -> Block:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if newer is not None and isinstance(error, SyntaxError):
             with suppress(SyntaxError, ValueError, RecursionError, MakError):
-                found = tuple(s for s in newer(data) if isinstance(s, Statement))
-                return Block(text, found, None)
+                return Block(text, tuple(newer(data)), None)
         raise _Unparsed(why(error)) from error
     found = tuple(Reader(lines, walrus=b":=" in data).block(tree.body, top=True))
     return Block(text, found, tree)

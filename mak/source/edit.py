@@ -12,15 +12,14 @@ from collections.abc import Iterable, Sequence
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
 from mak.source.compiled import complaint
-from mak.source.file import Applied, Newer, Rejected, SourceFile, label
-from mak.source.grant import may_write, not_granted
-from mak.source.imports import Name, add_imports, read_imports
+from mak.source.file import Applied, Newer, Rejected, SourceFile, label, unknown
+from mak.source.header import add_imports
+from mak.source.imports import Name, read_imports
 from mak.source.insert import insert
 from mak.source.language import split
-from mak.source.python import why
-from mak.source.replace import rewrite, unfold, unknown
+from mak.source.replace import rewrite, unfold
 from mak.source.splice import pieces_of, splice
-from mak.source.text import BOM, keep_newlines, python_codec, to_bytes, unix
+from mak.source.whole import write_whole
 
 __all__ = ["Applied", "Rejected", "apply", "compiles"]
 
@@ -44,7 +43,7 @@ def apply(
     before = file
     whole = [e for e in edits if isinstance(e, Replace | Delete) and e.node.is_file]
     if whole:
-        outcome = _write_whole(file, path, whole, edits, granted, newer)
+        outcome = write_whole(file, path, whole, edits, granted, newer)
         if isinstance(outcome, Rejected):
             return outcome
         if outcome is None:
@@ -209,72 +208,6 @@ def _import(
         have = len(blank.splitlines()) if blank else 0
         pieces[1].data = file.newline.encode() * max(wanted - have, 0) + pieces[1].data
     return splice(file, pieces, newer)
-
-
-# ------------------------------------------------------------------------------- whole files
-
-
-def _write_whole(
-    file: SourceFile | None,
-    path: str,
-    whole: Sequence[Replace | Delete],
-    edits: Sequence[Edit],
-    granted: frozenset[NodeId],
-    newer: Newer | None,
-) -> SourceFile | Rejected | None:
-    """Return the file as one edit wants it; None: deleted."""
-    edit, id = whole[0], NodeId(path)
-    if len(whole) > 1 or any(isinstance(e, Replace | Delete) and e is not edit for e in edits):
-        return Rejected("twice", f"{path} is edited as a whole and in parts", id)
-    if file is not None and not may_write(id, granted):
-        return not_granted(id)
-    if isinstance(edit, Delete):
-        if file is None:
-            return Rejected("unknown-node", f"there is no {path} to delete", id)
-        if len(edits) > 1:
-            return Rejected("twice", f"{path} is deleted and edited", id)
-        return None
-    text = unix(edit.source).removeprefix("\ufeff")
-    if "\0" in text:
-        return Rejected("syntax", f"the text for {path} holds a NUL character", id)
-    if file is not None and not file.encoding:
-        return Rejected(
-            "encoding", f"{path} is not text that can be written: its coding is unknown", id
-        )
-    data = _encoded(file, path, text)
-    if isinstance(data, Rejected):
-        return data
-    result = split(data, path, newer=newer)
-    if result.why_whole:
-        return Rejected("syntax", f"the text for {path} {result.why_whole}", id)
-    return result
-
-
-def _encoded(file: SourceFile | None, path: str, text: str) -> bytes | Rejected:
-    """Encode the text of a whole file as the file was, or as its own cookie says."""
-    id = NodeId(path)
-    codec = file.encoding if file is not None else "utf-8"
-    try:
-        plain = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        return Rejected("encoding", f"the text for {path} is not valid text: {error.reason}", id)
-    if split(plain[:200].split(b"\n")[0] + b"\n", path).language == "python":
-        try:
-            declared = python_codec(plain)
-        except SyntaxError as error:
-            return Rejected("encoding", f"the text for {path}: {why(error)}", id)
-        codec = codec if (codec, declared) == ("utf-8-sig", "utf-8") else declared
-    old = file.data if file is not None else b""
-    if text and not text.endswith("\n") and (not old or old.endswith((b"\n", b"\r"))):
-        text += "\n"
-    try:
-        data = to_bytes(text, codec, file.newline if file is not None else "\n")
-    except (UnicodeEncodeError, LookupError) as error:
-        return Rejected(
-            "encoding", f"the text for {path} does not fit the coding {codec}: {error}", id
-        )
-    mark = BOM if codec == "utf-8-sig" else b""
-    return mark + keep_newlines(data, old.removeprefix(BOM))
 
 
 # ------------------------------------------------------------------------------- difference

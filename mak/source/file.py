@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
-from mak.source import text as _text
+from mak.source.statement import Statement
+from mak.source.text import to_str
 
 #: How `SourceFile.why_whole` ends when it is our fault.
 FLAW = "please report it"
@@ -89,8 +90,9 @@ class SourceFile:
         return self.data[node.start : node.end]
 
 
-#: Cuts Python whose syntax the running Python does not know; see `mak.source.python_newer.cut`.
-Newer = Callable[[bytes], "Sequence[object]"]
+#: Reads Python whose syntax the running Python does not know, or raises SyntaxError (it is none)
+#: or MakError (no answer); production code runs `mak.source.python_newer.cut` in a worker process.
+Newer = Callable[[bytes], Sequence[Statement]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,25 @@ def decode(file: SourceFile, id: NodeId) -> str:
 
     Raises KeyError.
     """
-    return _text.to_str(file.text(id), file.encoding)
+    return to_str(file.text(id), file.encoding)
 
 
 def label(node: NodeId) -> str:
     """Return how messages name a node: its symbol, or the path of a file."""
     return str(replace(node, path="")).removeprefix("::") or node.path
+
+
+def unknown(file: SourceFile, node: NodeId) -> Rejected:
+    """Say that there is no such node, and why or which is close."""
+    if file.why_whole or file.whole:
+        why = f": it {file.why_whole}" if file.why_whole else ""
+        return Rejected(
+            "whole-file",
+            f"{file.path} can only be edited as a whole{why}",
+            node,
+            (Need(file.id, write=True, why="the file has no smaller nodes"),),
+        )
+    last = node.symbol.rpartition(".")[2]
+    close = [n.id.symbol for n in file.nodes if n.id.symbol.rpartition(".")[2] == last]
+    hint = f"; did you mean `{close[0]}`?" if close else ""
+    return Rejected("unknown-node", f"there is no `{label(node)}` in {file.path}{hint}", node)

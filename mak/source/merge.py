@@ -14,7 +14,8 @@ from itertools import pairwise
 from mak.model import NodeId, NodeKind
 from mak.source.edit import compiles
 from mak.source.file import Conflict, Newer, SourceFile
-from mak.source.imports import Name, add_imports, imported
+from mak.source.header import add_imports
+from mak.source.imports import Name, imported
 from mak.source.language import split
 from mak.source.text import is_blank
 

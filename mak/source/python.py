@@ -7,7 +7,6 @@ from mak.model import Node, NodeId, NodeKind
 from mak.source.file import FLAW, Newer, SourceFile, join
 from mak.source.python_ast import statements
 from mak.source.python_newer import unfit
-from mak.source.statement import Statement
 from mak.source.text import blob_id, newline_of, python_codec, utf8_lines
 from mak.source.tiling import tile
 
@@ -53,7 +52,7 @@ class Python:
             if unfit(data):
                 return whole(path, data, codec, reason)
             try:
-                found = tuple(s for s in newer(data) if isinstance(s, Statement))
+                found = tuple(newer(data))
             except MakError:
                 return whole(path, data, codec, f"{reason} {NO_ANSWER}")
             except (SyntaxError, ValueError, RecursionError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mak.model import Aspect, Delete, Insert, Need, Node, NodeId, NodeKind, Replace
 from mak.source.block import indents, read_block, trimmed, without_imports
-from mak.source.file import Newer, Rejected, SourceFile, decode, label
+from mak.source.file import Newer, Rejected, SourceFile, decode, label, unknown
 from mak.source.grant import may_rename, may_write, not_granted
 from mak.source.language import split
 from mak.source.python_ast import parse
@@ -120,22 +120,6 @@ def unfold(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace
 
 def _flat(text: str, unit: str) -> str:
     return trimmed(reindent(text, "", unit))
-
-
-def unknown(file: SourceFile, node: NodeId) -> Rejected:
-    """Say that there is no such node, and why or which is close."""
-    if file.why_whole or file.whole:
-        why = f": it {file.why_whole}" if file.why_whole else ""
-        return Rejected(
-            "whole-file",
-            f"{file.path} can only be edited as a whole{why}",
-            node,
-            (Need(file.id, write=True, why="the file has no smaller nodes"),),
-        )
-    last = node.symbol.rpartition(".")[2]
-    close = [n.id.symbol for n in file.nodes if n.id.symbol.rpartition(".")[2] == last]
-    hint = f"; did you mean `{close[0]}`?" if close else ""
-    return Rejected("unknown-node", f"there is no `{label(node)}` in {file.path}{hint}", node)
 
 
 # ------------------------------------------------------------------------------- one node
