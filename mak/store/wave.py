@@ -128,12 +128,13 @@ def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
     """
     why = ""
     paths: tuple[str, ...] = ()
+    attempt = _Attempt(store, write)
     with store.wave_lock.held():
-        for attempt in range(_TRIES):
-            time.sleep(0.02 * attempt)
+        for number in range(_TRIES):
+            time.sleep(0.02 * number)
             recover_locked(store)
             try:
-                return _Attempt(store, write).carry_out()
+                return attempt.carry_out()
             except _Held as held:
                 return held.held
             except _Again as again:
@@ -150,13 +151,15 @@ class _Built:
 
 
 class _Attempt:
-    """One go at a wave."""
+    """Goes at a wave, each from the beginning."""
 
     def __init__(self, store: Store, write: WaveWrite) -> None:
         self.store = store
         self.repository = store.repository
         self.write = write
         self.fault = write.fault
+        #: What the hooks said, by tree: they run once, however often a wave starts over.
+        self._verdicts: dict[str, str | hooks.Refused] = {}
 
     @cached_property
     def worktree(self) -> Worktree:
@@ -188,8 +191,6 @@ class _Attempt:
             if not journal.begin(self.store.state, self.repository, entry, self.store.holder):
                 raise _Again("another process is committing a wave")
             self._move(entry, seen, texts, ref)
-        if self.follows:
-            self.worktree.refresh()
         remarks = self._record(entry)
         self.fault("P7")
         merged = tuple(f.path for f in seen.files if f.before != f.base and f.before != f.after)
@@ -272,15 +273,21 @@ class _Attempt:
             put_blobs(self.repository, blobs)
             base = treeops.tree_of(self.repository, parent)
             tree = treeops.update_tree(self.repository, base, {c.path: c.new for c in changes})
-            message = self.write.message
-            if self.write.hooks:
-                verdict = hooks.judge(self.repository, settings, parent, tree, message)
-                if isinstance(verdict, hooks.Refused):
-                    raise _Held(f"the {verdict.hook} hook refused the commit: {verdict.output}")
-                message = verdict
+            message = self._judged(settings, tree) if self.write.hooks else self.write.message
             parents = [parent] if parent else []
             commit = signing.commit(self.repository, settings, tree, parents, message)
         return _Built(tree, commit)
+
+    def _judged(self, settings: signing.Settings, tree: str) -> str:
+        """Return the commit's message as the hooks leave it, unless they refuse the commit."""
+        if tree not in self._verdicts:
+            self._verdicts[tree] = hooks.judge(
+                self.repository, settings, self.write.parent, tree, self.write.message
+            )
+        verdict = self._verdicts[tree]
+        if isinstance(verdict, hooks.Refused):
+            raise _Held(f"the {verdict.hook} hook refused the commit: {verdict.output}")
+        return verdict
 
     def _texts(self, seen: Survey) -> dict[str, bytes]:
         """Return the bytes that the files will hold."""
@@ -435,6 +442,8 @@ class _Attempt:
 
     def _record(self, entry: Journal) -> list[str]:
         try:
+            if self.follows:
+                self.worktree.refresh()
             journal.finish(self.store.state, self.repository, entry)
         except StoreError as error:
             return [f"{entry} is committed; its record is left to the next mak command: {error}"]
