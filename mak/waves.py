@@ -358,7 +358,8 @@ class Waves:
         turn.rejected += 1
         self.log.emit(events.ReplyRejected(task, turn.asked, check, reason))
         if turn.rejected >= self.config.attempts:
-            self._fail(task, f"{reason} (asked {turn.rejected} times)")
+            times = f" (asked {turn.rejected} times)" if turn.rejected > 1 else ""
+            self._fail(task, f"{reason}{times}")
             return
         turn.retry, turn.draft = reason, reply
         self.scheduler.requeue(task)
