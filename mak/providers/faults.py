@@ -111,7 +111,7 @@ class Asking:
             case Kind.CONTEXT:
                 return "split the task, or choose a model with a larger context window"
             case Kind.RATE_LIMITED | Kind.OVERLOADED:
-                return "what has landed stays; run the rest later (mak show --plan has it)"
+                return "what has landed stays; run the rest later: mak show --plan"
             case Kind.TRANSIENT | Kind.TIMEOUT | Kind.MALFORMED:
                 return "check the network and the base URL, then run it again"
         return ""
