@@ -53,6 +53,7 @@ def apply(
         file = split(b"", path, newer=newer)
     nodes: list[Replace | Delete] = []
     inserts: list[Insert] = []
+    expected: list[NodeId] = []
     imports: list[str] = []
     for edit in edits:
         match edit:
@@ -65,6 +66,7 @@ def apply(
             case Replace() if not edit.node.is_file:
                 if file.get(edit.node.node) is None and edit.node in granted and not file.whole:
                     inserts.append(Insert(_parent(edit.node), edit.source))
+                    expected.append(edit.node.node)
                     continue
                 for part in _unfolded(file, edit, newer):
                     if isinstance(part, Insert):
@@ -76,6 +78,9 @@ def apply(
     result = _apply_parts(file, nodes, imports, inserts, granted, newer)
     if isinstance(result, Rejected):
         return result
+    for node in expected:
+        if result.get(node) is None:
+            return Rejected("shape", f"the text for `{label(node)}` does not define it", node)
     if (reason := compiles(result)) is not None:
         known = compiles(before) if before is not None else None
         if known is None or _unplaced(known) != _unplaced(reason):

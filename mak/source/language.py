@@ -39,7 +39,7 @@ class Whole:
 
     def cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
         """Return the file as one node."""
-        return whole(path, data, text_codec(data))
+        return whole(path, data, text_codec(data), language=self.name)
 
 
 #: In order of precedence; the last one claims what is left.

@@ -69,12 +69,13 @@ class Python:
         return file
 
 
-def whole(path: str, data: bytes, codec: str, why_whole: str = "") -> SourceFile:
+def whole(
+    path: str, data: bytes, codec: str, why_whole: str = "", *, language: str = Python.name
+) -> SourceFile:
     """Return the file as one node."""
     lines = len(data.splitlines())
     digest = blob_id(data)
     node = Node(NodeId(path), NodeKind.FILE, 0, len(data), 0, 1, lines, digest=digest, api=digest)
-    language = "python" if why_whole else "whole"
     return SourceFile(path, data, language, (node,), newline_of(data), codec, why_whole)
 
 

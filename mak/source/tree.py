@@ -10,7 +10,7 @@ from typing import Protocol
 from mak.model import Node, NodeId
 from mak.source import packed
 from mak.source.file import Newer, SourceFile
-from mak.source.language import LANGUAGES, split
+from mak.source.language import LANGUAGES, Whole, split
 from mak.source.packed import Cut
 from mak.source.python import NO_ANSWER, SUFFIXES, whole
 from mak.source.text import blob_id, text_codec
@@ -168,7 +168,7 @@ class Sources:
     def _fresh(self, path: str, data: bytes) -> SourceFile:
         reason = self._why_opaque(path)
         if reason:
-            return whole(path, data, text_codec(data), reason)
+            return whole(path, data, text_codec(data), reason, language=Whole.name)
         return split(data, path, newer=self._newer)
 
     def _lasts(self, path: str, file: SourceFile) -> bool:
