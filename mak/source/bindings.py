@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Names = dict[str, None]
@@ -15,8 +15,14 @@ def bound_names(body: Iterable[ast.stmt], *, walrus: bool = True) -> tuple[str, 
     Without `walrus`, expressions are not searched for ``:=``.
     """
     found: _Names = {}
-    for node in body:
-        _statement(node, found, walrus)
+    todo: list[ast.stmt | ast.pattern] = []
+    todo += [*body][::-1]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.pattern):
+            _pattern(node, found)
+        else:
+            todo += _statement(node, found, walrus)[::-1]
     return tuple(found)
 
 
@@ -28,7 +34,8 @@ def alias_name(alias: ast.alias, *, plain: bool) -> str:
     return alias.asname or (alias.name.partition(".")[0] if plain else alias.name)
 
 
-def _statement(node: ast.stmt, found: _Names, walrus: bool) -> None:
+def _statement(node: ast.stmt, found: _Names, walrus: bool) -> Sequence[ast.stmt | ast.pattern]:
+    """Note what a statement binds by itself; return what is inside it in the same scope."""
     if isinstance(node, _SCOPES):
         found[node.name] = None
     elif isinstance(node, ast.Assign):
@@ -47,34 +54,29 @@ def _statement(node: ast.stmt, found: _Names, walrus: bool) -> None:
                 found[alias_name(alias, plain=plain)] = None
     elif isinstance(node, (ast.For, ast.AsyncFor)):
         _targets(node.target, found)
-        _block((*node.body, *node.orelse), found, walrus)
+        return (*node.body, *node.orelse)
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         for item in node.items:
             if item.optional_vars is not None:
                 _targets(item.optional_vars, found)
-        _block(node.body, found, walrus)
+        return node.body
     elif isinstance(node, (ast.If, ast.While)):
         if walrus:
             _expression(node.test, found)
-        _block((*node.body, *node.orelse), found, walrus)
+        return (*node.body, *node.orelse)
     elif isinstance(node, (ast.Try, ast.TryStar)):
-        _block(node.body, found, walrus)
-        for handler in node.handlers:
-            _block(handler.body, found, walrus)
-        _block((*node.orelse, *node.finalbody), found, walrus)
+        handled = [child for handler in node.handlers for child in handler.body]
+        return (*node.body, *handled, *node.orelse, *node.finalbody)
     elif isinstance(node, ast.Match):
+        parts: list[ast.stmt | ast.pattern] = []
         for case in node.cases:
-            _pattern(case.pattern, found)
-            _block(case.body, found, walrus)
+            parts += (case.pattern, *case.body)
+        return parts
     elif type(node).__name__ == "TypeAlias":
         _targets(node.name, found)  # type: ignore[attr-defined,unused-ignore]
     elif walrus and isinstance(node, ast.Expr):
         _expression(node.value, found)
-
-
-def _block(body: Iterable[ast.stmt], found: _Names, walrus: bool) -> None:
-    for node in body:
-        _statement(node, found, walrus)
+    return ()
 
 
 def _targets(node: ast.expr, found: _Names) -> None:
@@ -103,7 +105,7 @@ def _expression(root: ast.expr, found: _Names) -> None:
         if isinstance(node, ast.NamedExpr):
             found[node.target.id] = None
         if not isinstance(node, ast.Lambda):
-            todo.extend(ast.iter_child_nodes(node))
+            todo.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 # ---------------------------------------------------------------------------------- kinds

@@ -165,6 +165,8 @@ def find_spot(
     """
     lowest, needed = _lowest(units, new)
     highest, user = _highest(units, new, deep)
+    if highest < lowest:
+        highest, user = _highest(units, new, False)
     if wanted is None:
         wanted = _kin(units, new)
     if lowest <= highest:

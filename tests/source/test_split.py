@@ -330,3 +330,13 @@ def test_text_of_a_class_with_its_members() -> None:
     assert file.text(NodeId("a.py")) == text.encode()
     with pytest.raises(KeyError):
         file.text(NodeId("a.py", "B"))
+
+
+def test_ids_do_not_depend_on_how_deep_the_caller_is() -> None:
+    data = b"if a == 0: x = 1\n" + b"elif a: y = 1\n" * 600 + b"\n\ndef f(): pass\n"
+
+    def deep(depth: int) -> SourceFile:
+        return deep(depth - 1) if depth else split(data, "a.py")
+
+    assert [node.id.symbol for node in deep(300).nodes] == ["@header", "@body", "f"]
+    assert split(data, "a.py").nodes[1].names == ("x", "y")
