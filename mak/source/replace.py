@@ -15,7 +15,7 @@ from mak.source.language import split
 from mak.source.python_ast import parse
 from mak.source.shape import Fitted, fit
 from mak.source.splice import Piece, pieces_of, splice
-from mak.source.text import reindent, to_str
+from mak.source.text import BOM, is_trivia, reindent, to_str
 
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 
@@ -230,11 +230,18 @@ def _hand_back(work: _Work, piece: Piece, tail: bytes) -> None:
 
 
 def _start_clean(work: _Work) -> None:
-    """Do not leave blank lines at the start of a file whose first nodes are gone."""
-    left = [piece for piece in work.pieces if piece.data]
-    gone = work.pieces[1:2] and not work.pieces[1].data
-    if left and gone and left[0] is not work.pieces[0]:
+    """Mind the start of a file whose first nodes are gone.
+
+    No blank lines there, but one between comments about the file and what is first now.
+    """
+    header, left = work.pieces[0], [piece for piece in work.pieces[1:] if piece.data]
+    is_new = header.data != work.file.data[: work.file.nodes[0].end]
+    if not left or not (is_new or not work.pieces[1].data):
+        return
+    if header.data in (b"", BOM):
         left[0].data = _BLANK_START.sub(b"", left[0].data)
+    elif all(map(is_trivia, header.data.splitlines())) and not _BLANK_START.match(left[0].data):
+        left[0].data = work.file.newline.encode() + left[0].data
 
 
 def _fill_emptied_classes(work: _Work) -> None:

@@ -84,7 +84,7 @@ def _gap_before(file: SourceFile, scope: Scope, block: Block, previous: Node, st
     if previous.kind is NodeKind.HEADER:
         if not file.data[: previous.end].strip(BOM + b" \t\r\n\x0c"):
             return 0
-        return style if block.statements[0].is_definition else 1
+        return max(style, 1) if block.statements[0].is_definition else 1
     is_run = previous.kind not in _DEFINITIONS
     if is_run and not block.statements[0].is_definition:
         return 0
