@@ -1,7 +1,7 @@
-"""Write blobs: loose when few, as one pack when many.
+"""Write objects: loose when few, as one pack when many.
 
 A loose object costs a file and, made durable, a flush of the disk; `git index-pack` writes and
-flushes a thousand blobs at the price of a few.
+flushes a thousand objects at the price of a few.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pygit2
+from pygit2.enums import ObjectType
 
 from mak.errors import StoreError
 
@@ -22,15 +24,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: From this many new blobs on, one pack is cheaper than loose objects.
+#: From this many new objects on, one pack is cheaper than loose objects.
 PACK_FROM = 48
 
-_BLOB = 3
+#: What an object is, as packs number it.
+_TYPES = {b"tree": ObjectType.TREE, b"blob": ObjectType.BLOB}
+
+
+class Raw(NamedTuple):
+    """An object that may not be written yet."""
+
+    kind: bytes
+    data: bytes
+
+    @property
+    def id(self) -> str:
+        """The id that Git gives it."""
+        head = b"%s %d\0" % (self.kind, len(self.data))
+        return hashlib.sha1(head + self.data, usedforsecurity=False).hexdigest()
 
 
 def blob_id(data: bytes) -> str:
     """Return the id that Git gives these bytes as a blob."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return Raw(b"blob", data).id
 
 
 def put(write: Callable[[], T]) -> T:
@@ -58,29 +74,30 @@ def durable() -> Iterator[None]:
         pygit2.settings.enable_fsync_gitdir(False)
 
 
-def put_blobs(repository: Repository, blobs: Mapping[str, bytes]) -> None:
-    """Write blobs, given by their ids, that are not in the repository yet."""
+def put_objects(repository: Repository, objects: Mapping[str, Raw]) -> None:
+    """Write blobs and trees, given by their ids, that are not in the repository yet."""
     handle = repository.handle
-    missing = [data for id, data in blobs.items() if id not in handle]
+    missing = [raw for id, raw in objects.items() if id not in handle]
     if len(missing) < PACK_FROM:
-        for data in missing:
-            repository.put(data)
+        for raw in missing:
+            write = partial(handle.write, _TYPES[raw.kind], raw.data)
+            repository.write(raw.kind.decode(), write)
         return
     repository.before_write("pack")
     repository.git.run("index-pack", "--stdin", input=_pack(missing))
 
 
-def _pack(blobs: Sequence[bytes]) -> bytes:
-    out = bytearray(b"PACK" + (2).to_bytes(4, "big") + len(blobs).to_bytes(4, "big"))
-    for data in blobs:
-        size = len(data)
-        byte = (_BLOB << 4) | (size & 15)
+def _pack(objects: Sequence[Raw]) -> bytes:
+    out = bytearray(b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big"))
+    for raw in objects:
+        size = len(raw.data)
+        byte = (_TYPES[raw.kind] << 4) | (size & 15)
         size >>= 4
         while size:
             out.append(byte | 0x80)
             byte = size & 0x7F
             size >>= 7
         out.append(byte)
-        out += zlib.compress(data, 1)
+        out += zlib.compress(raw.data, 1)
     out += hashlib.sha1(out, usedforsecurity=False).digest()
     return bytes(out)

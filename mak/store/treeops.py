@@ -18,7 +18,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from mak.errors import MakBug, StoreError
-from mak.store.objects import blob_id
+from mak.store.objects import Raw, blob_id
 from mak.store.repository import Repository
 
 
@@ -163,23 +163,28 @@ def fold(name: str) -> str:
 
 
 class NodeVersions(NamedTuple):
-    """The nodes of one file as tree entries, and the blobs they need."""
+    """The nodes of one file: the id of their directory, and it and its blobs by their ids."""
 
-    entries: dict[str, str]
-    blobs: dict[str, bytes]
+    tree: str
+    objects: dict[str, Raw]
 
 
 def node_versions(nodes: Sequence[tuple[str, bytes]]) -> NodeVersions:
     """Lay out the nodes of a file, given as (symbol, bytes) in file order."""
-    entries: dict[str, str] = {}
-    blobs: dict[str, bytes] = {}
     order = json.dumps([symbol for symbol, _ in nodes], separators=(",", ":")).encode()
+    ids: dict[str, str] = {}
+    objects: dict[str, Raw] = {}
     for name, data in ((_ORDER, order), *((_entry_name(s), data) for s, data in nodes)):
-        if name in entries:
+        if name in ids:
             raise MakBug(f"storing node versions: two nodes are called {name}")
-        entries[name] = blob_id(data)
-        blobs[entries[name]] = data
-    return NodeVersions(entries, blobs)
+        raw = Raw(b"blob", data)
+        ids[name] = raw.id
+        objects[raw.id] = raw
+    tree = Raw(
+        b"tree",
+        b"".join(b"100644 %s\0%s" % (n.encode(), bytes.fromhex(ids[n])) for n in sorted(ids)),
+    )
+    return NodeVersions(tree.id, {**objects, tree.id: tree})
 
 
 def update_nodes(
@@ -187,18 +192,14 @@ def update_nodes(
 ) -> str:
     """Write the node tree (empty: none) with the nodes of these files replaced or, None, gone.
 
-    The blobs must have been written. Returns "" when no file has nodes.
+    The objects of the versions must have been written. Returns "" when no file has nodes.
     """
-    changes: list[tuple[list[str], Entry | None]] = []
-    for path, version in versions.items():
-        directory = node_directory(path)
-        builder = repository.handle.TreeBuilder()
-        for name, oid in (version.entries if version else {}).items():
-            builder.insert(name, pygit2.Oid(hex=oid), FileMode.BLOB)
-        tree = str(repository.write("tree", builder.write)) if len(builder) else ""
-        changes.append((directory.split("/"), Entry(tree, TREE) if tree else None))
-    if not changes:
+    if not versions:
         return base
+    changes = [
+        (node_directory(path).split("/"), Entry(version.tree, TREE) if version else None)
+        for path, version in versions.items()
+    ]
     return _update(repository, base, "", changes, False)
 
 

@@ -23,13 +23,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mak.errors import RepositoryRefused, StoreError
 from mak.store import hooks, journal, kinds, note, place, refs, signing, treeops
 from mak.store.journal import Journal, Touched
-from mak.store.objects import blob_id, durable, put_blobs
+from mak.store.objects import Raw, blob_id, durable, put_objects
 from mak.store.recover import recover_locked, take_back
 from mak.store.survey import Change, Merge, Survey, in_index, survey, unfaithful
 from mak.store.treeops import FILE, Entry, NodeVersions
@@ -161,12 +160,10 @@ class _Attempt:
         #: What the hooks said, by tree: they run once, however often a wave starts over.
         self._verdicts: dict[str, str | hooks.Refused] = {}
 
-    @cached_property
-    def worktree(self) -> Worktree:
-        return Worktree.of(self.repository)
-
     def carry_out(self) -> Committed | Moved:
         self.follows = self._follows()
+        if self.follows:
+            self.worktree = Worktree.of(self.repository)
         tip = self.repository.tip()
         if tip != self.write.parent:
             return Moved(tip)
@@ -259,18 +256,20 @@ class _Attempt:
     # ------------------------------------------------------------------------ P1: objects
 
     def _build(self, changes: Sequence[Change], seen: Survey, settings: signing.Settings) -> _Built:
-        blobs = dict(seen.merged)
-        blobs.update((c.new.oid, self._new(c.path)) for c in changes if c.new is not None)
+        objects = {oid: Raw(b"blob", text) for oid, text in seen.merged.items()}
+        for change in changes:
+            if change.new is not None:
+                objects[change.new.oid] = Raw(b"blob", self._new(change.path))
         self.versions: dict[str, NodeVersions | None] = dict.fromkeys(c.path for c in changes)
         for change in changes:
             nodes = self.write.nodes.get(change.path)
             if nodes is not None and change.new is not None:
                 version = treeops.node_versions(nodes)
-                blobs.update(version.blobs)
+                objects.update(version.objects)
                 self.versions[change.path] = version
         parent = self.write.parent
         with durable():
-            put_blobs(self.repository, blobs)
+            put_objects(self.repository, objects)
             base = treeops.tree_of(self.repository, parent)
             tree = treeops.update_tree(self.repository, base, {c.path: c.new for c in changes})
             message = self._judged(settings, tree) if self.write.hooks else self.write.message

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -85,6 +85,8 @@ class Worktree:
 
     repository: Repository
     root: Path
+    #: Attributes of paths, as libgit2 has them; asking is what costs.
+    _known: dict[tuple[str, str], object] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, repository: Repository) -> Worktree:
@@ -167,7 +169,7 @@ class Worktree:
         handle = self.repository.handle
         try:
             for attribute in ("filter", "working-tree-encoding"):
-                if handle.get_attr(path, attribute) not in (None, False):
+                if self._attribute(path, attribute) not in (None, False):
                     return ""
             return str(handle.hashfile(str(file), as_path=path))
         except (pygit2.GitError, OSError, KeyError, UnicodeError):
@@ -241,13 +243,12 @@ class Worktree:
 
     def _is_plain(self, path: str) -> bool:
         """Whether a checkout writes a blob to this path as it is, as far as libgit2 can tell."""
-        handle = self.repository.handle
         try:
             for attribute in ("filter", "working-tree-encoding", "ident", "eol"):
-                if handle.get_attr(path, attribute) not in (None, False, "lf"):
+                if self._attribute(path, attribute) not in (None, False, "lf"):
                     return False
-            text, old = handle.get_attr(path, "text"), handle.get_attr(path, "crlf")
-            config = handle.config
+            text, old = self._attribute(path, "text"), self._attribute(path, "crlf")
+            config = self.repository.handle.config
             crlf = "core.autocrlf" in config and config["core.autocrlf"] in _TRUE
             if text is None and old is None:
                 return not crlf
@@ -255,6 +256,11 @@ class Worktree:
             return text is False or (os.linesep == "\n" and not crlf)
         except (pygit2.GitError, OSError, KeyError, UnicodeError):
             return False
+
+    def _attribute(self, path: str, name: str) -> object:
+        if (path, name) not in self._known:
+            self._known[path, name] = self.repository.handle.get_attr(path, name)
+        return self._known[path, name]
 
     def _smudged(self, entries: Mapping[str, str]) -> dict[str, bytes]:
         """Let git check blobs out, so that every filter and attribute counts.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mak.errors import MakBug, StoreError
 from mak.store import treeops
-from mak.store.objects import PACK_FROM, blob_id, put_blobs
+from mak.store.objects import PACK_FROM, Raw, blob_id, put_objects
 from mak.store.repository import Repository
 from mak.store.treeops import EXECUTABLE, FILE, Entry, NodeVersions
 from tests.conftest import git
@@ -127,7 +127,7 @@ def test_node_versions_are_read_as_written(
     for path, given_nodes in steps:
         version = None if given_nodes is None else treeops.node_versions(given_nodes)
         if version is not None:
-            put_blobs(repository, version.blobs)
+            put_objects(repository, version.objects)
         tree = treeops.update_nodes(repository, tree, {path: version})
         model[path] = given_nodes
     for path, expected in model.items():
@@ -138,7 +138,7 @@ def test_node_versions_are_read_as_written(
 
 def test_trees_of_node_versions_are_sound_to_git(repository: Repository) -> None:
     version = treeops.node_versions([(s, s.encode()) for s in ("", ".git", "a/b", "..", "é" * 99)])
-    put_blobs(repository, version.blobs)
+    put_objects(repository, version.objects)
     tree = treeops.update_nodes(repository, "", {"a.py!": version, "a.py!/b": version})
     repository.git.run("fsck", "--strict", tree)
     assert len(listing(repository, tree)) == 12
@@ -156,7 +156,7 @@ def _commit(repository: Repository, files: Mapping[str, bytes]) -> str:
 
 def _versions(repository: Repository, text: bytes) -> NodeVersions:
     version = treeops.node_versions([("f", text)])
-    put_blobs(repository, version.blobs)
+    put_objects(repository, version.objects)
     return version
 
 
@@ -186,11 +186,11 @@ def test_blobs_are_written_loose_or_packed(tmp_path: Path, count: int) -> None:
     git(tmp_path, "init", "-q")
     repository = Repository.open(tmp_path)
     blobs = {blob_id(d): d for d in (b"%d:" % i + b"x" * (i * 37 % 5000) for i in range(count))}
-    put_blobs(repository, blobs)
+    put_objects(repository, {oid: Raw(b"blob", d) for oid, d in blobs.items()})
     for oid, data in blobs.items():
         found = subprocess.run(["git", "cat-file", "blob", oid], cwd=tmp_path, capture_output=True)
         assert found.stdout == data
         assert repository.handle[oid].data == data  # type: ignore[attr-defined]
     assert len(list((tmp_path / ".git/objects/pack").glob("*.pack"))) == (count >= PACK_FROM)
-    put_blobs(repository, blobs)
+    put_objects(repository, {oid: Raw(b"blob", d) for oid, d in blobs.items()})
     assert len(list((tmp_path / ".git/objects/pack").glob("*.pack"))) == (count >= PACK_FROM)

@@ -99,7 +99,7 @@ def left_over(root: Path) -> list[str]:
     names = [
         str(path.relative_to(root))
         for path in root.rglob("*")
-        if path.name.endswith(".lock") and "mak" not in path.parts
+        if path.name.endswith(".lock") and "mak" not in path.parts and path.name[:3] != "gc."
     ]
     names += [str(p.relative_to(root)) for p in root.rglob(".*.mak-*")]
     names += [str(p.relative_to(root)) for p in (root / ".git/mak").glob("wave.n*")]
