@@ -74,6 +74,8 @@ class FakeServer:
         self.seen: list[Seen] = []
         #: Answers that were begun as streams: what a vendor would bill.
         self.streams = 0
+        #: Connections that clients hold open.
+        self.connections = 0
         #: Tokens of a prompt, as reported.
         self.counted = 115
         #: Requests per seconds; what is beyond is turned away with the pause until the next ones.
@@ -87,6 +89,16 @@ class FakeServer:
 
             def log_message(self, *args: Any) -> None:
                 pass
+
+            def setup(self) -> None:
+                super().setup()
+                with fake._lock:
+                    fake.connections += 1
+
+            def finish(self) -> None:
+                with fake._lock:
+                    fake.connections -= 1
+                super().finish()
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))

@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from mak import kernel
 from mak.cli.main import main
+from mak.config import Config
+from mak.events import Event, TaskSettled
+from mak.model import RunState
+from mak.store import Store
 from tests.conftest import git
 from tests.providers.conftest import KEY
 from tests.providers.fake import FakeServer, Turn
@@ -164,17 +170,22 @@ class Site:
     document: dict[str, Any] = field(default_factory=dict)
     said: str = ""
 
-    def run(self, *, config: str = "") -> int:
+    def run(self, *what: str, config: str = "") -> int:
         """Type ``mak run``; keep what it printed."""
-        args = ["run", "--task", "count up", "--no-review", "--models", self.spec, "--json"]
+        what = what or ("--task", "count up", "--models", self.spec)
+        args = ["run", *what, "--no-review", "--json", "--work-dir", str(self.root)]
         if config:
             path = self.root.parent / "config.yaml"
             path.write_text(config)
             args += ["--config", str(path)]
-        code = main([*args, "--work-dir", str(self.root)])
+        code = main(args)
         out, self.said = self.capsys.readouterr()
         self.document = json.loads(out) if out else {}
         return code
+
+    def options(self, emit: Callable[[Event], None] = lambda event: None) -> kernel.Options:
+        """Return what ``mak run`` would hand to the kernel."""
+        return kernel.Options(Config(), (self.spec,), self.spec, emit=emit)
 
     def record(self) -> dict[str, Any]:
         """Return what Git holds about the run."""
@@ -263,3 +274,111 @@ def test_a_fault_of_one_agent_is_its_own_outcome(site, name):
     streams = sum(turn.status == 200 and turn.body is None for turn in case.turns)
     assert tasks["net"]["usage"]["calls"] == streams
     assert "--recover" not in site.said
+
+
+def plan(**parts: Any) -> Turn:
+    """Return a planner's answer."""
+    return Turn(json.dumps({**PLAN, **parts}))
+
+
+def wants(*writes: str) -> Turn:
+    """Return a plan with one task."""
+    return plan(tasks=[{"id": "t", "goal": "do it", "writes": list(writes)}])
+
+
+#: What the planner meets, what a person reads (nothing: the run goes on), and requests.
+PLANNER_CASES = {
+    "truncated": ([HALF] * 6, "asked 3 times, no usable plan; at last: it was cut off", 6),
+    "truncated once": ([HALF] * 2 + [plan()], "", 3),
+    "refused": ([Turn("", refusal="Not this.")], "the planner will not: the model refused", 1),
+    "malformed": ([Turn('{"tasks": [oops')] * 3, "at last: the answer is not JSON", 3),
+    "prose once": ([Turn("With pleasure!"), plan()], "", 2),
+    "empty once": ([Turn(""), plan()], "", 2),
+    "early end": ([Turn(cut=3)] * 3 + [plan()], "", 4),
+    "429 for an hour": ([status(429, "slow down", after="3600")], "HTTP 429: slow down", 1),
+    "529": ([status(529, "overloaded")] * 9, "HTTP 529: overloaded; given up after 9 tries", 9),
+    "500 once": ([status(500, "oh dear"), plan()], "", 2),
+    "bad key": ([status(401, "no such key", after="")], "HTTP 401: no such key", 1),
+    "digits for nodes": ([wants("1234567890")] * 3, "1234567890", 3),
+    "invented nodes": ([wants("nowhere.py::ghost")] * 3, "nowhere.py", 3),
+    "invented once": ([wants("shop.py::Basket.weigh"), plan()], "", 2),
+    "no tasks": ([plan(tasks=[])] * 3, "neither a task nor a question", 3),
+}
+
+
+@pytest.mark.parametrize("name", PLANNER_CASES)
+def test_a_fault_of_the_planner_ends_before_anything_is_edited(site, name):
+    turns, said, requests = PLANNER_CASES[name]
+    site.server.scripts[PLANNER] = list(turns)
+    code = site.run()
+    assert len(site.asked(PLANNER)) == requests
+    outcome = site.record()["outcome"]
+    assert outcome["usage"]["calls"] == site.server.streams
+    if said:
+        assert code == 1
+        assert said in site.said and "mak: " in site.said
+        assert (outcome["state"], outcome["waves"]) == ("failed", [])
+        assert said in outcome["reason"]
+        assert site.holds()
+        assert git(site.root, "log", "--format=%s") == "base\n"
+        assert len(site.server.seen) == requests
+    else:
+        assert code == 0
+        assert site.holds("net", "total", "count")
+
+
+def test_a_planner_is_told_which_node_it_invented(site):
+    site.server.scripts[PLANNER] = [wants("shop.py::Basket.weigh"), plan()]
+    assert site.run() == 0
+    _, again = site.asked(PLANNER)
+    assert "shop.py::Basket.weigh" in json.dumps(again)
+
+
+async def hung_up(server: FakeServer) -> None:
+    """Wait until no client holds a connection to the server."""
+    with anyio.fail_after(5):
+        while server.connections:
+            await anyio.sleep(0.01)
+
+
+def test_a_run_gives_up_its_connections(site):
+    async def main() -> int:
+        with Store.open(site.root) as store:
+            await kernel.run(store, "count up", site.options())
+        await hung_up(site.server)
+        return len(site.server.seen)
+
+    assert anyio.run(main) == 4
+    assert site.holds("net", "total", "count")
+
+
+def test_an_interrupted_run_hangs_up_and_goes_on_without_asking_twice(site):
+    site.server.scripts["n1 = shop.py::net"] = [Turn("x" * 4000, drip=0.02), GOOD]
+
+    async def cut_off() -> RunState:
+        settled = anyio.Event()
+
+        def emit(event: Event) -> None:
+            if isinstance(event, TaskSettled):
+                settled.set()
+
+        async def stop(scope: anyio.CancelScope) -> None:
+            await settled.wait()
+            while not site.asked("n1 = shop.py::net"):
+                await anyio.sleep(0.01)
+            scope.cancel()
+
+        with Store.open(site.root) as store:
+            async with anyio.create_task_group() as group:
+                with anyio.CancelScope() as scope:
+                    group.start_soon(stop, scope)
+                    outcome = await kernel.run(store, "count up", site.options(emit))
+        await hung_up(site.server)
+        return outcome.state
+
+    assert anyio.run(cut_off) is RunState.INTERRUPTED
+    assert site.holds()
+    assert site.run("--recover") == 0
+    assert site.holds("net", "total", "count")
+    assert len(site.asked(PLANNER)) == len(site.asked("n1 = shop.py::Cart.total")) == 1
+    assert site.document["usage"]["calls"] == 4
