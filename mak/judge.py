@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mak.checks import Change, run_checks
+from mak.checks import Change, protected_reason, run_checks
 from mak.model import (
     Aspect,
     Edit,
@@ -112,6 +112,16 @@ def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Verdict:
     )
     if not writes and not reads:
         return Again("needs", "everything that was asked for is already granted; use it")
+    named = {node.path for node in (*task.writes, *task.creates)}
+    barred = sorted(
+        {node.path for node in writes if node.path not in named and protected_reason(node.path)}
+    )
+    if barred:
+        return Again(
+            "protected-path",
+            f"{', '.join(barred)} may only be changed by a plan that names "
+            f"{'it' if len(barred) == 1 else 'them'}; do without. {why}".rstrip(),
+        )
     known = {node.node for node in task.writes}
     show = bool(reads) or any(node.node not in known for node in writes)
     return Widen(writes, reads, why, show)
