@@ -18,7 +18,7 @@ _LARGEST = 200_000
 def remark_on_file(
     survey: Survey, path: str, facts: Facts, target: Variable, skip: Callable[[int], bool]
 ) -> None:
-    """Remark on strings, doctests and type comments of a file that name `target`."""
+    """Remark on strings, and the first doctest and type comment, that name `target`."""
     for text in facts.texts:
         looked_up = text.dynamic and text.value == target.name
         if (looked_up or _names_it(survey, text.value, target)) and not skip(text.start):
@@ -32,10 +32,11 @@ def remark_on_file(
         ("type comment", rb"#\s*type:[^\r\n]*?\b" + name + rb"\b"),
         ("doctest", rb"^[ \t]*(?:>>>|\.\.\.) [^\r\n]*?\b" + name + rb"\b"),
     ):
-        for match in re.finditer(pattern, data, re.MULTILINE):
-            if not skip(match.start()):
-                said = f"a {kind} mentions {target.name}; comments and strings are kept"
-                survey.remark(said, path, match.start())
+        found = (match.start() for match in re.finditer(pattern, data, re.MULTILINE))
+        start = next((offset for offset in found if not skip(offset)), None)
+        if start is not None:
+            said = f"a {kind} mentions {target.name}; comments and strings are kept"
+            survey.remark(said, path, start)
 
 
 def remark_on_tree(survey: Survey, target: Variable) -> None:
