@@ -68,7 +68,10 @@ def apply(
                     inserts.append(Insert(_parent(edit.node), edit.source))
                     expected.append(edit.node.node)
                     continue
-                for part in _unfolded(file, edit, newer):
+                parts = _unfolded(file, edit, granted, newer)
+                if isinstance(parts, Rejected):
+                    return parts
+                for part in parts:
                     if isinstance(part, Insert):
                         inserts.append(part)
                     else:
@@ -150,8 +153,10 @@ def _parent(node: NodeId) -> NodeId:
     return NodeId(node.path, symbol)
 
 
-def _unfolded(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace | Insert]:
-    return [edit] if edit.node.aspect is Aspect.ALL else unfold(file, edit, newer)
+def _unfolded(
+    file: SourceFile, edit: Replace, granted: frozenset[NodeId], newer: Newer | None
+) -> list[Replace | Insert] | Rejected:
+    return [edit] if edit.node.aspect is Aspect.ALL else unfold(file, edit, granted, newer)
 
 
 def _target(edits: Iterable[Edit], path: str) -> NodeId:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from mak.model import Insert, Need, Node, NodeId
+from mak.model import Insert, Node, NodeId, NodeKind
 from mak.source.block import Block, indent_unit, read_block, without_imports
 from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.place import Newcomer, find_spot, uses
 from mak.source.scope import Scope, is_opaque, opened, scope_of
 from mak.source.spacing import spaced
 from mak.source.splice import splice
-from mak.source.statement import Is
+from mak.source.statement import Is, Statement
 
 #: Roles of which one name may have several.
 _SHARED_ROLES = ("overload", "register")
@@ -68,6 +68,12 @@ def _only_imports(block: Block) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------- the newcomer
 
 
+def _kind(first: Statement | None) -> NodeKind | None:
+    if first is None:
+        return None
+    return NodeKind.CLASS if first.kind is Is.CLASS else NodeKind.FUNCTION
+
+
 def _newcomer(scope: Scope, block: Block) -> Newcomer:
     needs: set[str] = set()
     for node in block.tree.body if block.tree else ():
@@ -79,7 +85,7 @@ def _newcomer(scope: Scope, block: Block) -> Newcomer:
     return Newcomer(
         names,
         frozenset(needs - set(names)),
-        bool(definitions),
+        _kind(first),
         block.statements[0].kind is Is.MAIN,
         first.names[0] if first is not None and kin else "",
         first.role if first is not None else "",
@@ -120,9 +126,8 @@ def _taken(file: SourceFile, scope: Scope, block: Block) -> Rejected | None:
             return Rejected(
                 "name-taken",
                 f"`{name}` already exists in `{label(scope.id)}` (line {file.code_line(where)}); "
-                f"edit `{label(where.id)}` instead",
+                f"choose another name or ask for `{label(where.id)}`",
                 where.id,
-                (Need(where.id, write=True, why="already defines the name"),),
             )
     return None
 

@@ -48,8 +48,8 @@ class Newcomer:
 
     names: tuple[str, ...]
     needs: frozenset[str]
-    #: Whether it defines functions or classes, or is statements.
-    defines: bool
+    #: Whether it begins, among other things, with a function or a class; None: only statements.
+    defines: NodeKind | None
     #: Whether it begins with the ``__main__`` block.
     is_main: bool = False
     #: Name and role of a definition that belongs to others of the same name (``overload``, …).
@@ -201,10 +201,12 @@ def _kin(units: Sequence[Unit], new: Newcomer) -> int:
             return same[-1] + 1
     ends = [i for i, unit in enumerate(units) if unit.node.id.symbol == "@main"]
     last = ends[0] if ends else len(units)
-    if not new.defines:
+    if new.defines is None:
         return 1 if units and not units[0].is_definition and last > 0 else 0
     defined = [i for i, unit in enumerate(units) if unit.is_definition]
-    return defined[-1] + 1 if defined else last
+    is_class = new.defines is NodeKind.CLASS
+    kin = [i for i in defined if (units[i].node.kind is NodeKind.CLASS) is is_class]
+    return (kin or defined)[-1] + 1 if defined else last
 
 
 def _lowest(units: Sequence[Unit], new: Newcomer) -> tuple[int, str]:

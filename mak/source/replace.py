@@ -76,10 +76,14 @@ def rewrite(
     return done if isinstance(done, Rejected) else (done, tuple(work.imports))
 
 
-def unfold(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace | Insert]:
+def unfold(
+    file: SourceFile, edit: Replace, granted: frozenset[NodeId], newer: Newer | None
+) -> list[Replace | Insert] | Rejected:
     """Turn a whole class given for its shell into edits of the shell and of each member.
 
-    Members that the text leaves out stay; those it repeats unchanged are no edits.
+    Members that the text leaves out stay; those it repeats unchanged are no edits. Another text for
+    a member that was not granted is refused without offering the grant: more often than not it is
+    what the member was before somebody else changed it.
     """
     node = file.get(edit.node)
     if node is None or node.kind is not NodeKind.CLASS or len(file.members(node.id)) == 1:
@@ -113,6 +117,13 @@ def unfold(file: SourceFile, edit: Replace, newer: Newer | None) -> list[Replace
         if known is None:
             edits.append(Insert(node.id, source, after=previous))
         elif _flat(decode(file, target), unit) != _flat(source, unit):
+            if not may_write(target, granted):
+                return Rejected(
+                    "not-granted",
+                    f"the text for class `{label(node.id)}` changes its member `{label(target)}`, "
+                    "which was not granted; return only decorators, class line and docstring",
+                    target,
+                )
             edits.append(Replace(target, source))
         previous = target.node
     return edits
