@@ -40,8 +40,6 @@ class Reviewer:
 
     def __init__(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
         self._paused = paused
-        #: The plan as the person left it in the editor; None while it was not edited.
-        self.edited: Plan | None = None
 
     async def __call__(self, review: Review) -> Decision:
         """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
@@ -58,28 +56,16 @@ class Reviewer:
                     case ["e" | "edit"]:
                         plan = edit(review.plan, review.problems)
                         if plan is not None:
-                            self.edited = plan
                             return Decision(approved=True, plan=plan)
                         terminal.write_note("the plan is as it was")
                     case ["d" | "drop", *names] if names:
                         plan = drop(review.plan, names)
-                        if plan is not None:
+                        if plan is not None and not _objections(review.problems(plan)):
                             return Decision(approved=True, plan=plan)
                     case ["s" | "show", *names] if names:
                         _tell(review.plan, names)
                     case _:
                         terminal.write_note(HELP)
-
-
-def keep(plan: Plan) -> Path:
-    """Write a plan to a new file that stays."""
-    from mak.cli import planfile
-
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="mak-plan-", suffix=".yaml", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(planfile.write(plan))
-    return Path(file.name)
 
 
 def show(review: Review) -> None:
@@ -110,6 +96,12 @@ def _unknown(plan: Plan, names: Collection[str]) -> bool:
     return bool(missing)
 
 
+def _objections(reasons: Collection[str]) -> bool:
+    for reason in reasons:
+        terminal.write_note(reason, "red")
+    return bool(reasons)
+
+
 def drop(plan: Plan, names: Collection[str]) -> Plan | None:
     """Take tasks out of a plan, and every task that depends on them; None: nothing is left."""
     if _unknown(plan, names):
@@ -129,14 +121,16 @@ def drop(plan: Plan, names: Collection[str]) -> Plan | None:
 def edit(plan: Plan, problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()) -> Plan | None:
     """Let the person edit a plan as YAML until it is one that can be carried out.
 
-    None: it is as it was.
+    None: it is as it was. A text that is wrong and comes back as it was is kept in its file.
     """
     from mak.cli import planfile
 
+    rejected = ""
     text = HEADER + planfile.write(plan)
     descriptor, name = tempfile.mkstemp(prefix="mak-plan-", suffix=".yaml")
     os.close(descriptor)
     path = Path(name)
+    kept = False
     try:
         while True:
             path.write_text(text, encoding="utf-8")
@@ -152,11 +146,18 @@ def edit(plan: Plan, problems: Callable[[Plan], tuple[str, ...]] = lambda plan: 
                 reasons = tuple(str(error).splitlines())
             if not reasons:
                 return None if edited == plan else edited
-            body = changed.splitlines(keepends=True)
-            kept = "".join(line for line in body if not line.startswith(ERROR))
-            text = "".join(f"{ERROR}{line}\n" for line in reasons) + kept
+            lines = changed.splitlines(keepends=True)
+            body = "".join(line for line in lines if not line.startswith(ERROR))
+            if body == rejected:
+                _objections(reasons)
+                terminal.write_note(f"your text is kept: mak run --plan {path}")
+                kept = True
+                return None
+            rejected = body
+            text = "".join(f"{ERROR}{line}\n" for line in reasons) + body
     finally:
-        path.unlink(missing_ok=True)
+        if not kept:
+            path.unlink(missing_ok=True)
 
 
 def _run_editor(path: Path) -> bool:

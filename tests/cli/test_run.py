@@ -439,7 +439,7 @@ def test_nothing_to_recover_is_a_usage_error(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "--recover", "--work-dir", str(desk.root)]) == 2
-    assert "no run on this branch was cut off" in capsys.readouterr().err
+    assert "no run on refs/heads/main was cut off" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------ on a terminal
@@ -507,7 +507,7 @@ def test_edited_plan_that_does_not_fit_the_repository_is_kept(
     other = desk.plan.with_name("other.json")
     other.write_text(json.dumps(changed))
     monkeypatch.setenv("EDITOR", f"cp '{other}'")
-    code, _, shown = on_terminal(desk.args(review=True), "e\n")
+    code, _, shown = on_terminal(desk.args(review=True), "e\nq\n")
     assert code == 1
     assert "a.py::nothing_like_it" in shown
     kept = Path(shown.partition("mak run --plan ")[2].split()[0])

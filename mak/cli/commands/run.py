@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mak.cli import terminal
 from mak.cli.command import Command
 from mak.cli.options import add_json, add_models, add_work_dir, positive, read_config, work_dir
-from mak.errors import PlanError, UsageError
+from mak.errors import UsageError
 
 if TYPE_CHECKING:
     from mak.cli.live import View
@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
         raise UsageError("--task is empty", hint='mak run --task "what to do"')
     from mak.cli import planfile
     from mak.cli.live import open_view
-    from mak.cli.review import Reviewer, keep
+    from mak.cli.review import Reviewer
     from mak.cli.road import carry_out
     from mak.kernel import recover
     from mak.kernel import run as start
@@ -87,13 +87,7 @@ def run(args: Namespace) -> int:
                 return recover(store, _recovered(store, args.recover), options)
             return start(store, request, options)
 
-        try:
-            return carry_out(store, view, work, json=args.json)
-        except PlanError as error:
-            if reviewer.edited is None:
-                raise
-            hint = f"your plan is kept: mak run --plan {keep(reviewer.edited)}"
-            raise PlanError(str(error), hint=hint) from error
+        return carry_out(store, view, work, json=args.json)
 
 
 def _recovered(store: Store, text: str) -> str:
