@@ -247,8 +247,8 @@ def test_syntax_newer_than_this_python_is_edited_when_its_parser_is_given() -> N
     assert result.file is not None
     assert result.file.data == (
         b"type X[T] = list[T]\n\n\ndef f[T](x: T) -> T:\n    return x or f(x)\n\n\n"
-        b"class A[T](C):\n    y = 1\n\n    def m[U](self, u: U): return u\n\n\n"
-        b"def g(): return 1\n"
+        b"def g(): return 1\n\n\n"
+        b"class A[T](C):\n    y = 1\n\n    def m[U](self, u: U): return u\n"
     )
     assert result.changed == {f, a}
     assert result.api_changed == {a}
