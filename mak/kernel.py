@@ -343,7 +343,7 @@ def _newest_unfinished(store: Store) -> str:
             if meta.branch == store.branch:
                 return run_id
             elsewhere = elsewhere or f"; {run_id}, which was, works on {meta.branch}"
-    raise UsageError(f"recovering: no run on {store.branch} was cut off{elsewhere}", hint="mak log")
+    raise UsageError(f"recovering: no run on this branch was cut off{elsewhere}", hint="mak log")
 
 
 def _meta(run_id: str, store: Store, request: str | Plan, options: Options) -> Meta:

@@ -133,6 +133,9 @@ class Waves:
         self.findings: list[Finding] = []
         self.settled: dict[str, Settled] = {}
         self.waits: set[tuple[str, str, str]] = set()
+        #: Tasks that another process was in the way of, and whether we hold any claim.
+        self.set_aside: set[str] = set()
+        self.holds = False
         self.remarks: set[str] = set()
         self.inbox: list[Arrival] = []
         self.arrived = anyio.Event()
@@ -213,9 +216,12 @@ class Waves:
         started = self.scheduler.start()
         if started:
             refused = self._claim(started)
-            for task in started:
-                if task not in refused:
-                    self._ask(task)
+            granted = [task for task in started if task not in refused]
+            if not self.set_aside.isdisjoint(granted) and self.store.tip() != self.tip:
+                self._rebuild()  # what they waited for has landed
+            self.set_aside = (self.set_aside - {*granted}) | {*refused}
+            for task in granted:
+                self._ask(task)
         for task, conflict in self.scheduler.refused.items():
             self._waits(task, str(conflict.node), conflict.owner)
 
@@ -225,7 +231,18 @@ class Waves:
         for task, held in refused.items():
             self.scheduler.external(task)
             self._waits(task, str(held.node), held.holder)
+        self.holds = self.holds or len(refused) < len(tasks)
         return refused.keys()
+
+    def _let_go(self) -> None:
+        """Give up all claims once nothing goes on here but waiting for another process.
+
+        So that no two runs wait for each other. What is settled may become stale by that; then it
+        is asked again.
+        """
+        if self.holds and TaskState.RUNNING not in self.scheduler.states.values():
+            self.store.release(tuple(self.turns))
+            self.holds = False
 
     def _waits(self, task: str, node: str, holder: str) -> None:
         if (task, node, holder) not in self.waits:
@@ -302,12 +319,15 @@ class Waves:
         if not self.inbox:
             self.log.flush()
             external = self.scheduler.has_external
+            if external:
+                self._let_go()
             with anyio.move_on_after(POLL if external else None):
                 await self.arrived.wait()
             if external:
                 self.scheduler.retry_external()
         self.arrived = anyio.Event()
         arrivals, self.inbox = self.inbox, []
+        told: list[events.Event] = []
         for arrival in arrivals:
             turn, answer = self.turns[arrival.task], arrival.answer
             if isinstance(answer, AgentError):
@@ -318,12 +338,14 @@ class Waves:
                 self.parked[arrival.task, turn.asked] = parked = Parked(answer, arrival.shown)
                 self.log.park(arrival.task, turn.asked, parked)
                 turn.usage += answer.usage
-            self.log.emit(
+            told.append(
                 events.ReplyParked(
                     arrival.task, turn.asked, str(answer.status), answer.usage, reused
                 )
             )
         self.log.flush()
+        for event in told:
+            self.log.emit(event)
         return arrivals
 
     # ------------------------------------------------------------------------ judging
@@ -440,6 +462,8 @@ class Waves:
             if not self.draft.changes:
                 self._over(wave)
                 return
+            # Recovery tells by the log which tasks of a wave that landed had failed.
+            self.log.flush()
             message = wave_message(self.log.run, wave.number, self.plan, tasks)
             result = self.store.commit_wave(
                 WaveWrite(
@@ -481,6 +505,9 @@ class Waves:
 
     def _over(self, wave: Wave, commit: str = "") -> None:
         self.log.flush()
+        unchanged = [task for task in wave.tasks if task not in self.settled]
+        if unchanged:
+            self.store.release(unchanged)
         self.settled = {}
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:

@@ -81,6 +81,8 @@ class Road:
     """One repository, and runs on it."""
 
     root: Path
+    #: What its files beside the repository are called.
+    name: str = "run"
     events: list[Event] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
 
@@ -134,7 +136,7 @@ class Road:
         self, tasks: Sequence[Mapping[str, Any]], script: Mapping[str, Sequence[Mapping[str, Any]]]
     ) -> list[str]:
         """Return the arguments of a ``mak run`` that carries out a plan with scripted agents."""
-        path = self.root.parent / "plan.json"
+        path = self.root.parent / f"{self.name}.plan.json"
         path.write_text(json.dumps({"request": "the request", "tasks": list(tasks)}))
         answers = f"scripted:{self._script(script)}"
         return ["run", "--plan", str(path), "--no-review", "--models", answers]
@@ -155,7 +157,7 @@ class Road:
         ).returncode
 
     def _script(self, script: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
-        path = self.root.parent / "script.json"
+        path = self.root.parent / f"{self.name}.script.json"
         path.write_text(json.dumps({"tasks": {k: list(v) for k, v in script.items()}}))
         return path
 

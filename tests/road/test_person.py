@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,10 @@ def road(make_road) -> Road:
     return make_road(
         {"a.py": A, "b.py": A, "c.py": A, "notes.txt": "notes\n", ".gitignore": "*.log\n"}
     )
+
+
+def removal(node: str) -> dict[str, Any]:
+    return reply(deletes=[{"node": node, "reason": "it is not used"}])
 
 
 def edit(road: Road, path: str, old: str, new: str) -> None:
@@ -371,11 +376,31 @@ def test_an_edit_between_kill_and_recovery_is_kept(road, phase, old, path):
 
 
 def test_what_a_killed_run_deleted_stays_deleted_when_it_is_recovered(road):
-    deleted = reply(deletes=[{"node": "n1", "reason": "unused"}])
     tasks = [task("d", "a.py::two"), task("t", "a.py::one", depends_on=["d"])]
-    script = {"d": [deleted], "t": [reply(edited("n1", TEN))]}
+    script = {"d": [removal("n1")], "t": [reply(edited("n1", TEN))]}
     assert road.killed("P6", tasks, script) == -signal.SIGKILL
     assert road.recover().state is RunState.DONE
     assert road.text("a.py") == A.replace("return 1", "return 10").replace(f"{TWO}\n\n", "")
     assert git(road.root, "status", "--porcelain") == ""
     assert len(road.of(WaveCommitted)) == 1
+
+
+def test_what_failed_in_a_killed_run_has_still_failed_when_it_is_recovered(road):
+    """It is killed between the commit of the wave and the record of it."""
+    tasks = [
+        task("bad", "b.py::one"),
+        task("t", "a.py::one"),
+        task("after", "b.py::two", depends_on=["bad"]),
+    ]
+    broken = {"error": {"kind": "auth", "message": "no such key"}}
+    script = {"bad": [broken] * 2, "t": [reply(edited("n1", TEN))], "after": [removal("n1")]}
+    assert road.killed("P6", tasks, script) == -signal.SIGKILL
+    outcome = road.recover()
+    assert outcome.state is RunState.FAILED
+    states = {name: found.state for name, found in outcome.tasks.items()}
+    assert states == {
+        "bad": TaskState.FAILED,
+        "t": TaskState.DONE,
+        "after": TaskState.SKIPPED,
+    }
+    assert "no such key" in outcome.tasks["bad"].reason
