@@ -33,9 +33,9 @@ import anyio
 import mak
 from mak import kernel
 from mak.config import Config
+from mak.landing import sources_at
 from mak.model import NodeId, Plan, RunState, Task
 from mak.store import Store
-from mak.waves import sources_at
 
 #: Functions of a file, and statements of a function.
 FUNCTIONS, STATEMENTS = 20, 6
@@ -268,7 +268,7 @@ def table_reading(scratch: Path, size: int) -> None:
     start = (
         "import sys, time; began = time.perf_counter()\n"
         "from pathlib import Path\n"
-        "from mak.store import Store\nfrom mak.waves import sources_at\n"
+        "from mak.store import Store\nfrom mak.landing import sources_at\n"
         "with Store.open(Path(sys.argv[1])) as store: sources_at(store, store.tip()).load()\n"
     )
     with measured() as second:

@@ -25,6 +25,7 @@ from mak.agents import Agent, NoAnswer, open_agents, open_planner
 from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
+from mak.landing import sources_at, versions
 from mak.model import NodeId, Outcome, Plan, RunState, Usage
 from mak.plan import (
     Answer,
@@ -40,7 +41,7 @@ from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
 from mak.source import Conflict, Sources, merge, split
 from mak.store import Store, Undone
-from mak.waves import Waves, policy, sources_at, versions
+from mak.waves import Waves, policy
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 

@@ -17,6 +17,7 @@ from mak.agents import Agent, Assignment, context, open_agents
 from mak.config import Config
 from mak.errors import AgentError, AgentErrorKind, MakError, PlanError
 from mak.judge import Accept, Again, Fail, Widen, check_wave, digest, judge, stale
+from mak.landing import merge_bytes, sources_at, versions, wave_message
 from mak.model import (
     Finding,
     NodeId,
@@ -30,11 +31,10 @@ from mak.model import (
     Usage,
     WaveOutcome,
 )
-from mak.plan import plan_digest
 from mak.providers.policy import Policy
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
-from mak.source import Draft, Rejected, SourceFile, Sources, merge, path_of, split
+from mak.source import Draft, Rejected, path_of
 from mak.source.names import references
 from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 
@@ -164,6 +164,7 @@ class Waves:
         except anyio.get_cancelled_exc_class():
             state, reason = RunState.INTERRUPTED, "interrupted"
         if failure is not None:
+            failure.hint = failure.hint or f"everything is kept: mak run --recover {self.log.run}"
             raise failure
         return self._finish(state, reason)
 
@@ -594,51 +595,8 @@ def policy(config: Config) -> Policy:
     return Policy(total=config.timeouts.task)
 
 
-def sources_at(store: Store, commit: str) -> Sources:
-    """Return a view of the store's repository at a commit (empty: of nothing)."""
-    return Sources(store.entries(commit), store.read, store.cache, opaque=store.opaque_reason)
-
-
-def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
-    """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
-    goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
-    if plan.atomic and plan.request.strip() and len(plan.tasks) > 1:
-        # The tasks are parts of one change, which the request names.
-        subject = _cut(" ".join(plan.request.split()), 72)
-    else:
-        more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
-        subject = _cut(goals[tasks[0]], 72 - len(more)) + more
-    body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
-    trailers = {
-        "MAK-Run": run,
-        "MAK-Wave": str(number + 1),
-        "MAK-Kind": "wave",
-        "MAK-Plan": plan_digest(plan),
-        "MAK-Tasks": ", ".join(tasks),
-    }
-    lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-    return f"{subject}\n\n{body}\n\n{lines}\n"
-
-
-def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge two versions of a file by its nodes; None when both changed the same."""
-    result = merge(split(base, path), split(ours, path), split(theirs, path))
-    return result.data if isinstance(result, SourceFile) else None
-
-
-def versions(file: SourceFile | None) -> list[tuple[str, bytes]]:
-    """Return the nodes of a file as the store keeps them: symbol and bytes, in order."""
-    if file is None:
-        return []
-    return [(node.id.symbol, file.data[node.start : node.end]) for node in file.nodes]
-
-
 def _final(state: TaskState, ended: bool) -> TaskState:
     """Return how a task ended when its run did; an unfinished run keeps states as they are."""
     if ended and state not in (TaskState.DONE, TaskState.SKIPPED):
         return TaskState.FAILED
     return state
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"

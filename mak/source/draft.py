@@ -79,9 +79,8 @@ class Draft:
         """Make a proposal part of the draft."""
         for path, file in proposal.files.items():
             before = self.before(path)
-            if file is not None and before is not None and file.data == before.data:
-                self.changes.pop(path, None)
-            elif file is None and before is None:
+            same = file.data == before.data if file and before else file is before
+            if same:
                 self.changes.pop(path, None)
             else:
                 self.changes[path] = file

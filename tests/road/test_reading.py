@@ -9,7 +9,7 @@ START = """
 import ast, builtins, sys
 from pathlib import Path
 from mak.store import Store
-from mak.waves import sources_at
+from mak.landing import sources_at
 
 with Store.open(Path(sys.argv[1])) as store:
     if sys.argv[2] == "parses nothing":
