@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
-from mak.source import SourceFile, decode
+from mak.source import SourceFile, decode, of_file, unlike
 from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
@@ -90,9 +90,11 @@ def node_bytes(file: SourceFile, node: Node) -> bytes:
 
 def differing(file: SourceFile | None, other: SourceFile | None) -> list[Node]:
     """List the nodes of `file` whose text is not that of the same node in `other`."""
+    if file is None or other is None:
+        return [*file.nodes] if file else []
     found = []
-    for node in file.nodes if file else ():
-        twin = other.get(node.id) if other else None
+    for node in unlike(file, other)[0]:
+        twin = other.get(node.id)
         if twin is None or twin.digest != node.digest:
             found.append(node)
     return found
@@ -117,13 +119,16 @@ def is_covered(node: NodeId, by: frozenset[NodeId]) -> bool:
 def split_symbol(symbol: str) -> tuple[str, str, str]:
     """Return the qualified name of the scope, the name and the role that a symbol is made of."""
     scope, _, leaf = symbol.rpartition(".")
+    if leaf.isidentifier():
+        return scope, leaf, ""
     match = _SYMBOL.fullmatch(leaf)
     if match is None or leaf.startswith("@"):
         return scope, leaf, ""
     return scope, match["name"], match["role"] or ""
 
 
-def definitions(file: SourceFile) -> list[Definition]:
+@of_file
+def definitions(file: SourceFile) -> tuple[Definition, ...]:
     """List the definitions of a file in order; of a class that is there twice, each its own."""
     classes: dict[str, int] = {}
     found = []
@@ -136,18 +141,22 @@ def definitions(file: SourceFile) -> list[Definition]:
         if node.kind is NodeKind.CLASS:
             qualname = f"{holder}.{name}" if holder else name
             classes[qualname] = classes.get(qualname, 0) + 1
-    return found
+    return tuple(found)
 
 
-def names_in(file: SourceFile, scope: str) -> frozenset[str]:
+def names_in(file: SourceFile, scope: str) -> Set[str]:
     """Return what is bound in a scope of the file: definitions, imports, assignments."""
-    names: set[str] = set()
+    return _names(file).get(scope, frozenset())
+
+
+@of_file
+def _names(file: SourceFile) -> dict[str, set[str]]:
+    names: dict[str, set[str]] = {}
     for node in file.nodes:
-        if plain(split_symbol(node.id.symbol)[0]) == scope:
-            names.update(node.names)
-    return frozenset(names)
+        names.setdefault(plain(split_symbol(node.id.symbol)[0]), set()).update(node.names)
+    return names
 
 
 def plain(qualname: str) -> str:
     """Drop the ordinals of a qualified name: ``C#2.D`` → ``C.D``."""
-    return re.sub(r"#\d+", "", qualname)
+    return re.sub(r"#\d+", "", qualname) if "#" in qualname else qualname

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from mak.checks.change import Change, Check, Definition, definitions, is_cut
 from mak.checks.tree import dotted, function, parse
 from mak.model import Finding, Node, NodeKind
-from mak.source import SourceFile, decode
+from mak.source import SourceFile, decode, of_file
 
 #: Decorators that change what a definition is, without keeping the one before it.
 _TRANSPARENT = frozenset(
@@ -55,6 +55,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         yield from _hidden_imports(path, known, after)
 
 
+@of_file
 def _groups(file: SourceFile) -> dict[tuple[str, int, str], list[Definition]]:
     """Return the definitions that would replace each other, by scope and name."""
     groups: dict[tuple[str, int, str], list[Definition]] = defaultdict(list)
@@ -90,6 +91,7 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
             )
 
 
+@of_file
 def _hides(file: SourceFile) -> Counter[str]:
     """Count the module-level definitions whose name an unconditional import binds too."""
     header = file.nodes[0]

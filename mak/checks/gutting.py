@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, definitions, significant_lines
 from mak.model import Finding, Node
-from mak.source import SourceFile, decode
+from mak.source import SourceFile, decode, unlike
 
 #: Share of its lines that a node must keep.
 KEPT = 0.4
@@ -63,8 +63,12 @@ def _pairs(
     """Yield the nodes that differ, old beside new."""
     if before and after and before.whole != after.whole:
         return
-    old = {node.id: node for node in before.nodes} if before else {}
-    new = {node.id: node for node in after.nodes} if after else {}
+    sides = (
+        unlike(before, after)
+        if before and after
+        else (before.nodes if before else (), after.nodes if after else ())
+    )
+    old, new = ({node.id: node for node in side} for side in sides)
     for id in dict.fromkeys((*old, *new)):
         a, b = old.get(id), new.get(id)
         if a is None or b is None or a.digest != b.digest:

@@ -10,7 +10,17 @@ Nothing here does I/O or knows of Git.
 from mak.source.compiled import complaint
 from mak.source.draft import Draft, Proposal, path_of
 from mak.source.edit import apply, compiles
-from mak.source.file import Applied, Conflict, Newer, Rejected, SourceFile, decode, join
+from mak.source.file import (
+    Applied,
+    Conflict,
+    Newer,
+    Rejected,
+    SourceFile,
+    decode,
+    join,
+    of_file,
+    unlike,
+)
 from mak.source.language import LANGUAGES, Language, split
 from mak.source.merge import merge
 from mak.source.tree import Cache, Sources
@@ -33,6 +43,8 @@ __all__ = [
     "decode",
     "join",
     "merge",
+    "of_file",
     "path_of",
     "split",
+    "unlike",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
 from mak.source.compiled import complaint
-from mak.source.file import Applied, Newer, Rejected, SourceFile, label, unknown
+from mak.source.file import Applied, Newer, Rejected, SourceFile, label, unknown, unlike
 from mak.source.header import add_imports
 from mak.source.imports import Name, read_imports
 from mak.source.insert import insert
@@ -227,15 +227,14 @@ def _difference(
     before: SourceFile | None, after: SourceFile | None, edited: Iterable[NodeId]
 ) -> Applied:
     """Say what became of the nodes of a file."""
-    old = {node.id: node for node in before.nodes} if before is not None else {}
-    new = {node.id: node for node in after.nodes} if after is not None else {}
     if before is None and after is not None:
-        return Applied(after, created=frozenset((*new, after.id)))
+        return Applied(after, created=frozenset((*(node.id for node in after.nodes), after.id)))
     if before is not None and after is None:
-        gone = frozenset((*old, before.id))
+        gone = frozenset((*(node.id for node in before.nodes), before.id))
         return Applied(None, deleted=gone, api_changed=gone)
     if before is None or after is None:
         raise MakBug("comparing a file that exists neither before nor after an edit")
+    old, new = ({node.id: node for node in nodes} for nodes in unlike(before, after))
     if before.whole or after.whole:
         one = frozenset({after.id})
         changed_whole = one if before.data != after.data else frozenset()

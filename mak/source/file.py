@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, TypeVar
 
 from mak.model import Aspect, Need, Node, NodeId, NodeKind
 from mak.source.statement import Statement
@@ -32,6 +34,10 @@ class SourceFile:
     #: Whether its syntax is newer than the running Python, which cannot compile it.
     newer: bool = False
     _index: dict[NodeId, Node] = field(
+        default_factory=dict, init=False, compare=False, repr=False, hash=False
+    )
+    #: What functions said of the file; see `of_file`.
+    _known: dict[str, Any] = field(
         default_factory=dict, init=False, compare=False, repr=False, hash=False
     )
 
@@ -88,6 +94,41 @@ class SourceFile:
         if id.aspect is Aspect.ALL:
             return self.data[node.start : self.members(id.node)[-1].end]
         return self.data[node.start : node.end]
+
+
+T = TypeVar("T")
+
+
+def of_file(function: Callable[[SourceFile], T]) -> Callable[[SourceFile], T]:
+    """Remember what a function says of a file for as long as the file is there."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def known(file: SourceFile) -> T:
+        values = file._known
+        if name not in values:
+            values[name] = function(file)
+        found: T = values[name]
+        return found
+
+    return known
+
+
+def unlike(file: SourceFile, other: SourceFile) -> tuple[Sequence[Node], Sequence[Node]]:
+    """Return the nodes of two versions of a file, between those that are alike at both ends."""
+    mine, theirs = file.nodes, other.nodes
+    shorter = min(len(mine), len(theirs))
+    head = 0
+    while head < shorter and _alike(mine[head], theirs[head]):
+        head += 1
+    tail = 0
+    while tail < shorter - head and _alike(mine[-1 - tail], theirs[-1 - tail]):
+        tail += 1
+    return mine[head : len(mine) - tail], theirs[head : len(theirs) - tail]
+
+
+def _alike(node: Node, other: Node) -> bool:
+    return node.digest == other.digest and node.id.symbol == other.id.symbol
 
 
 #: Reads Python whose syntax the running Python does not know, or raises SyntaxError (it is none)
