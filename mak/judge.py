@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mak.checks import Change, protected_reason, run_checks
@@ -63,18 +64,46 @@ Verdict = Accept | Again | Widen | Fail
 References = Callable[[Sources, NodeId], Sequence[Reference]]
 
 
+class Planned:
+    """The nodes that the tasks of a plan write, kept up to date as tasks widen and end."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks: dict[str, tuple[NodeId, ...]] = {}
+        self._counts = Counter[NodeId]()
+        for task in tasks:
+            self.put(task)
+
+    @property
+    def nodes(self) -> Set[NodeId]:
+        """All of them; a live view."""
+        return self._counts.keys()
+
+    def put(self, task: Task) -> None:
+        """Take in a task, or what it writes by now."""
+        self.drop(task.id)
+        self._tasks[task.id] = task.writes
+        self._counts.update(task.writes)
+
+    def drop(self, task: str) -> None:
+        """Leave out a task: it failed, or its wave is over."""
+        for node in self._tasks.pop(task, ()):
+            self._counts[node] -= 1
+            if not self._counts[node]:
+                del self._counts[node]
+
+
 def judge(
     reply: Reply,
     task: Task,
     draft: Draft,
     shown: Mapping[str, str],
-    planned: frozenset[NodeId],
+    planned: Set[NodeId],
     references: References,
 ) -> Verdict:
     """Decide on one reply.
 
-    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that other
-    tasks, not failed, write.
+    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that tasks
+    of the plan, this one among them, have written in the wave or still will.
     """
     match reply.status:
         case ReplyStatus.EDITED:
@@ -149,9 +178,7 @@ def stale(draft: Draft, shown: Mapping[str, str], edits: Iterable[Edit]) -> list
     ]
 
 
-def check_wave(
-    draft: Draft, planned: frozenset[NodeId], references: References
-) -> tuple[Finding, ...]:
+def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tuple[Finding, ...]:
     """Return what the checks say about a whole wave, against its base."""
     return run_checks(
         Change(
@@ -172,7 +199,7 @@ def _judge_edits(
     task: Task,
     draft: Draft,
     shown: Mapping[str, str],
-    planned: frozenset[NodeId],
+    planned: Set[NodeId],
     references: References,
 ) -> Verdict:
     changed_meanwhile = stale(draft, shown, reply.edits)
@@ -204,7 +231,7 @@ def _judge_edits(
             edits=reply.edits,
             created=proposal.created,
             deleted=proposal.deleted,
-            planned=planned | granted,
+            planned=planned,
             references=lambda node: references(draft.sources, node),
         )
     )

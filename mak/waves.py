@@ -16,11 +16,10 @@ from mak import events, runlog
 from mak.agents import Agent, Assignment, context, open_agents
 from mak.config import Config
 from mak.errors import AgentError, AgentErrorKind, MakError, PlanError
-from mak.judge import Accept, Again, Fail, Widen, check_wave, digest, judge, stale
+from mak.judge import Accept, Again, Fail, Planned, Widen, check_wave, digest, judge, stale
 from mak.landing import merge_bytes, sources_at, versions, wave_message
 from mak.model import (
     Finding,
-    NodeId,
     Outcome,
     Plan,
     Reply,
@@ -132,6 +131,7 @@ class Waves:
         self.landed: list[WaveOutcome] = []
         self.findings: list[Finding] = []
         self.settled: dict[str, Settled] = {}
+        self.planned = Planned(plan.tasks)
         self.waits: set[tuple[str, str, str]] = set()
         #: Tasks that another process was in the way of, and whether we hold any claim.
         self.set_aside: set[str] = set()
@@ -210,6 +210,9 @@ class Waves:
                 self.landed.append(WaveOutcome(landed[held[0]], held))
             if (wave := self.scheduler.wave()) is not None and wave.number == number:
                 self.scheduler.committed(number)
+        for task, state in self.scheduler.states.items():
+            if state is not TaskState.PENDING:
+                self.planned.drop(task)
 
     # ------------------------------------------------------------------------ asking
 
@@ -356,7 +359,7 @@ class Waves:
         if isinstance(answer, AgentError):
             self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
             return
-        planned = self._planned(except_for=arrival.task)
+        planned = self.planned.nodes
         verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
         match verdict:
             case Accept(proposal):
@@ -401,6 +404,7 @@ class Waves:
         turn.task = replace(
             task, writes=(*task.writes, *wider.writes), reads=(*task.reads, *wider.reads)
         )
+        self.planned.put(turn.task)
         if wider.show:
             turn.retry, turn.draft = wider.reason, reply
         else:
@@ -415,9 +419,11 @@ class Waves:
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
         self.settled.pop(task, None)
+        self.planned.drop(task)
         skipped = self.scheduler.fail(task, reason)
         self.log.emit(events.TaskFailed(task, reason))
         for other in skipped:
+            self.planned.drop(other)
             self.turns[other].reason = f"{task}, on which it depends, failed"
             self.log.emit(events.TaskSkipped(other, task))
         self.store.release((task,))
@@ -427,27 +433,6 @@ class Waves:
                 f"{task} failed ({reason}), and this plan lands as a whole or not at all",
             )
 
-    def _planned(self, except_for: str) -> frozenset[NodeId]:
-        """Return the nodes that other tasks have written in this wave or still will."""
-        over = (TaskState.FAILED, TaskState.SKIPPED, TaskState.DONE)
-        states = self.scheduler.states
-        return frozenset(
-            node
-            for task, turn in self.turns.items()
-            if task != except_for and states[task] not in over
-            for node in turn.task.writes
-        )
-
-    def _still_planned(self) -> frozenset[NodeId]:
-        """Return the nodes that tasks of later waves will write."""
-        states = self.scheduler.states
-        return frozenset(
-            node
-            for task, turn in self.turns.items()
-            if states[task] is TaskState.PENDING
-            for node in turn.task.writes
-        )
-
     # ------------------------------------------------------------------------ landing
 
     def _land(self, wave: Wave) -> None:
@@ -455,7 +440,7 @@ class Waves:
         for _ in range(REBUILDS):
             if self.store.tip() != self.tip and not self._rebuild():
                 return
-            if not self._passes():
+            if not self._passes(wave):
                 if self.scheduler.wave() is None:
                     return
                 continue
@@ -510,6 +495,8 @@ class Waves:
         if unchanged:
             self.store.release(unchanged)
         self.settled = {}
+        for task in wave.tasks:
+            self.planned.drop(task)
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:
             self.tip = commit or self.store.tip()
@@ -535,9 +522,13 @@ class Waves:
                 self.settled[task_id] = entry
         return whole
 
-    def _passes(self) -> bool:
+    def _passes(self, wave: Wave) -> bool:
         """Check the whole wave; tasks that a finding blames fail, and the rest is built anew."""
-        findings = check_wave(self.draft, self._still_planned(), references)
+        for task in wave.tasks:
+            self.planned.drop(task)  # what is left is for later waves
+        findings = check_wave(self.draft, self.planned.nodes, references)
+        for task in wave.tasks:
+            self.planned.put(self.turns[task].task)
         if not findings:
             return True
         blamed = {

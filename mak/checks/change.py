@@ -31,7 +31,7 @@ class Change:
     created: frozenset[NodeId] = frozenset()
     deleted: frozenset[NodeId] = frozenset()
     #: What the tasks of the plan write, as far as they have not failed.
-    planned: frozenset[NodeId] = frozenset()
+    planned: Set[NodeId] = frozenset()
     #: What refers to a definition before the change, as far as that is proved.
     references: Callable[[NodeId], Sequence[Reference]] = lambda node: ()
 
@@ -106,7 +106,7 @@ def significant_lines(file: SourceFile, node: Node) -> Counter[str]:
     return Counter(line for line in lines if line and not line.startswith("#"))
 
 
-def is_covered(node: NodeId, by: frozenset[NodeId]) -> bool:
+def is_covered(node: NodeId, by: Set[NodeId]) -> bool:
     """Whether a set of grants holds the node, its signature, or something that encloses it."""
     return (
         node in by

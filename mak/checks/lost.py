@@ -26,7 +26,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         if change.task is not None:
             yield from _vanished(change, path, before, after)
         if after is not None:
-            yield from _missed(before, after, change.planned)
+            yield from _missed(before, after, change)
 
 
 # -------------------------------------------------------------------------- definitions that go
@@ -94,7 +94,7 @@ def _is_explained(change: Change, definition: Definition) -> bool:
 # ------------------------------------------------------------------------ names still in use
 
 
-def _missed(before: SourceFile, after: SourceFile, planned: frozenset[NodeId]) -> Iterator[Finding]:
+def _missed(before: SourceFile, after: SourceFile, change: Change) -> Iterator[Finding]:
     """Find names of imports and constants that the file bound, binds no more, and goes on to load.
 
     Definitions are the business of `mak.checks.interface`, which knows users in other files too.
@@ -116,7 +116,9 @@ def _missed(before: SourceFile, after: SourceFile, planned: frozenset[NodeId]) -
         users = [
             str(node.id)
             for node in after.nodes
-            if word.search(after.text(node.id)) and not is_covered(node.id, planned)
+            if word.search(after.text(node.id))
+            and not is_covered(node.id, change.planned)
+            and not is_covered(node.id, change.grants)
         ]
         if not users:
             continue
