@@ -185,11 +185,16 @@ Event = (
 )
 
 _BY_NAME: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Event)}
+_FIELDS = {cls: tuple(f.name for f in dataclasses.fields(cls)) for cls in typing.get_args(Event)}
 
 
 def to_json(event: Event) -> dict[str, Any]:
     """Return the event as JSON-ready data; ``event`` names its type."""
-    return {"event": type(event).__name__, **dataclasses.asdict(event)}
+    data: dict[str, Any] = {"event": type(event).__name__}
+    for name in _FIELDS[type(event)]:
+        value = getattr(event, name)
+        data[name] = dataclasses.asdict(value) if isinstance(value, Usage) else value
+    return data
 
 
 def from_json(data: dict[str, Any]) -> Event:

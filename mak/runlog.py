@@ -1,7 +1,10 @@
 """The record of a run: what was asked, answered and decided, in documents that Git keeps.
 
-Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``replies/<task>/<attempt>.json``,
-``log/<n>.jsonl`` (events) and ``outcome.json``, which is absent until the run has ended.
+Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``log/<n // 100>/<n>.jsonl`` and
+``outcome.json``, which is absent until the run has ended. The log holds what happened, in order,
+one JSON object a line: events by their names (``{"t", "event", …}``), and every reply whole, with
+the digests of what its agent was shown (``{"t", "task", "attempt", "reply", "shown"}``). What came
+together is one document, written in one commit.
 
 Invariant: a reply is in Git before anything judges it.
 """
@@ -14,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, unquote
 
 from mak.agents import reply_from_json, reply_to_json
 from mak.events import Event, Planned, from_json, to_json
@@ -32,6 +34,8 @@ from mak.model import (
 )
 from mak.plan import parse_plan, plan_document
 from mak.store import Store
+
+_LOG = "log/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class RunLog:
     run: str
     listener: Callable[[Event], None]
     _documents: dict[str, bytes] = field(default_factory=dict)
-    _events: list[Event] = field(default_factory=list)
+    _lines: list[bytes] = field(default_factory=list)
     _chunks: int = 0
 
     @classmethod
@@ -78,11 +82,11 @@ class RunLog:
     @classmethod
     def resume(cls, store: Store, run: str, listener: Callable[[Event], None]) -> RunLog:
         """Go on with the record of an unfinished run."""
-        return cls(store, run, listener, _chunks=len(store.run_documents(run, "log/")))
+        return cls(store, run, listener, _chunks=len(store.run_documents(run, _LOG)))
 
     def emit(self, event: Event) -> None:
         """Show an event now and record it with the next `flush`."""
-        self._events.append(event)
+        self._note(to_json(event))
         self.listener(event)
 
     def keep_plan(self, plan: Plan) -> None:
@@ -92,8 +96,9 @@ class RunLog:
 
     def park(self, task: str, attempt: int, parked: Parked) -> None:
         """Keep a reply with the next `flush`, which must come before the reply is judged."""
-        document = {"reply": reply_to_json(parked.reply), "shown": dict(parked.shown)}
-        self._documents[_reply_path(task, attempt)] = _dump(document)
+        reply = reply_to_json(parked.reply)
+        shown = dict(parked.shown)
+        self._note({"task": task, "attempt": attempt, "reply": reply, "shown": shown})
 
     def finish(self, outcome: Outcome) -> None:
         """Record how the run ended."""
@@ -102,17 +107,16 @@ class RunLog:
 
     def flush(self) -> None:
         """Write everything collected in one commit."""
-        if self._events:
-            now = round(time.time(), 3)
-            lines = (json.dumps({"t": now, **to_json(event)}) for event in self._events)
-            self._documents[f"log/{self._chunks:06}.jsonl"] = "".join(
-                f"{line}\n" for line in lines
-            ).encode()
+        if self._lines:
+            chunk = self._chunks
+            self._documents[f"{_LOG}{chunk // 100:04}/{chunk:06}.jsonl"] = b"".join(self._lines)
         if self._documents:
             self.store.record(self.run, self._documents)
-            self._chunks += bool(self._events)
-            self._documents = {}
-            self._events = []
+            self._chunks += bool(self._lines)
+            self._documents, self._lines = {}, []
+
+    def _note(self, fields: Mapping[str, Any]) -> None:
+        self._lines.append(_dump({"t": round(time.time(), 3), **fields}) + b"\n")
 
 
 def read_meta(store: Store, run: str) -> Meta | None:
@@ -138,21 +142,23 @@ def read_usage(store: Store, run: str) -> Usage:
 
 def read_replies(store: Store, run: str) -> dict[tuple[str, int], Parked]:
     """Read every parked reply, by task and attempt."""
-    found = {}
-    for path, data in store.run_documents(run, "replies/").items():
-        _, task, attempt = path.split("/")
-        document = json.loads(data)
-        parked = Parked(reply_from_json(document["reply"]), document["shown"])
-        found[unquote(task), int(attempt.removesuffix(".json"))] = parked
-    return found
+    return {
+        (line["task"], line["attempt"]): Parked(reply_from_json(line["reply"]), line["shown"])
+        for line in _lines(store, run)
+        if "reply" in line
+    }
 
 
 def read_events(store: Store, run: str) -> Iterator[tuple[float, Event]]:
     """Yield the events of a run with their times (Unix seconds), oldest first."""
-    for _, data in sorted(store.run_documents(run, "log/").items()):
-        for line in data.decode().splitlines():
-            fields = json.loads(line)
-            yield fields.pop("t"), from_json(fields)
+    for line in _lines(store, run):
+        if "event" in line:
+            yield line.pop("t"), from_json(line)
+
+
+def _lines(store: Store, run: str) -> Iterator[dict[str, Any]]:
+    for _, data in sorted(store.run_documents(run, _LOG).items()):
+        yield from map(json.loads, data.splitlines())
 
 
 def read_outcome(store: Store, run: str) -> dict[str, Any] | None:
@@ -215,10 +221,6 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
         usage=Usage(**data["usage"]),
         reason=data["reason"],
     )
-
-
-def _reply_path(task: str, attempt: int) -> str:
-    return f"replies/{quote(task, safe='')}/{attempt}.json"
 
 
 def _dump(data: Mapping[str, Any]) -> bytes:

@@ -41,6 +41,8 @@ from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 WIDENINGS = 2
 #: Seconds between two looks at a lock that another process holds.
 POLL = 0.3
+#: Seconds without an answer after which what happened is recorded by itself.
+QUIET = 0.1
 #: How often one wave may be rebuilt because the branch moved while it was being committed.
 REBUILDS = 20
 #: Seconds after its own deadline that an agent has to say what it spent.
@@ -321,6 +323,9 @@ class Waves:
     async def _arrivals(self) -> list[Arrival]:
         """Wait for answers; park all that came, in one commit, before they are judged."""
         if not self.inbox:
+            with anyio.move_on_after(QUIET):
+                await self.arrived.wait()
+        if not self.inbox:
             self.log.flush()
             external = self.scheduler.has_external
             if external:
@@ -490,7 +495,6 @@ class Waves:
             self.log.emit(events.Remark(text))
 
     def _over(self, wave: Wave, commit: str = "") -> None:
-        self.log.flush()
         unchanged = [task for task in wave.tasks if task not in self.settled]
         if unchanged:
             self.store.release(unchanged)
