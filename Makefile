@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check lint format lock clean
+.PHONY: help demo material test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -22,15 +22,20 @@ help:
 	@echo 'make lint       make check without the tests'
 	@echo 'make format     rewrite the formatting and what ruff can fix'
 	@echo 'make lock       write requirements.lock anew from pyproject.toml'
-	@echo 'make clean      remove .venv and caches'
+	@echo 'make material   download the real packages that tests work on (make test does it)'
+	@echo 'make clean      remove .venv, caches and that material'
 
 demo: .venv/.installed
 	$(PY) -m mak demo
 
-test: .venv/.installed
+# Real packages that tests work on, by version and hash; downloaded once.
+material: .venv/.installed
+	@$(PY) tests/material.py
+
+test: material
 	$(PYTEST) $(ARGS)
 
-test-slow: .venv/.installed
+test-slow: material
 	$(PYTEST) -m 'slow or not slow' $(ARGS)
 
 check: lint test
@@ -57,7 +62,7 @@ lock: .venv/.installed
 	  cat build/lock; } > requirements.lock
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .material build dist
 
 # A name on PATH is not yet an interpreter (shims), hence the trial run. Nothing but what the lock
 # names by hash is downloaded.
