@@ -8,7 +8,6 @@ takes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -192,8 +191,3 @@ def _changed(repository: Repository, tree: str, entries: dict[str, Entry | None]
         elif builder.get(name) is not None:
             builder.remove(name)
     return str(repository.write("tree", builder.write))
-
-
-def paths(files: Sequence[Touched]) -> list[str]:
-    """Return the paths of these files."""
-    return [file.path for file in files]

@@ -141,14 +141,6 @@ def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
     return WaveHeld(paths, f"{why}, again and again: try once it is quiet")
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
-    """The objects of a wave."""
-
-    tree: str
-    commit: str
-
-
 class _Attempt:
     """Goes at a wave, each from the beginning."""
 
@@ -171,7 +163,7 @@ class _Attempt:
         seen = self._survey(changes)
         self.fault("P0")
         settings = signing.settings(self.repository)
-        built = self._build(changes, seen, settings)
+        commit = self._build(changes, seen, settings)
         texts = self._texts(seen)
         self.fault("P1")
         if self.follows:
@@ -184,7 +176,7 @@ class _Attempt:
                 return Moved(at)
             if self._follows() != self.follows:
                 raise _Again("HEAD moved")
-            entry = self._journal(built, seen)
+            entry = self._journal(commit, seen)
             if not journal.begin(self.store.state, self.repository, entry, self.store.holder):
                 raise _Again("another process is committing a wave")
             self._move(entry, seen, texts, ref)
@@ -193,7 +185,7 @@ class _Attempt:
         merged = tuple(f.path for f in seen.files if f.before != f.base and f.before != f.after)
         if not self.write.hooks and hooks.present(settings):
             remarks.append(f"the {' and '.join(hooks.present(settings))} hook was not run")
-        return Committed(built.commit, merged, tuple(remarks))
+        return Committed(commit, merged, tuple(remarks))
 
     # ------------------------------------------------------------------------ P0: look
 
@@ -255,7 +247,7 @@ class _Attempt:
 
     # ------------------------------------------------------------------------ P1: objects
 
-    def _build(self, changes: Sequence[Change], seen: Survey, settings: signing.Settings) -> _Built:
+    def _build(self, changes: Sequence[Change], seen: Survey, settings: signing.Settings) -> str:
         objects = {oid: Raw(b"blob", text) for oid, text in seen.merged.items()}
         for change in changes:
             if change.new is not None:
@@ -274,8 +266,7 @@ class _Attempt:
             tree = treeops.update_tree(self.repository, base, {c.path: c.new for c in changes})
             message = self._judged(settings, tree) if self.write.hooks else self.write.message
             parents = [parent] if parent else []
-            commit = signing.commit(self.repository, settings, tree, parents, message)
-        return _Built(tree, commit)
+            return signing.commit(self.repository, settings, tree, parents, message)
 
     def _judged(self, settings: signing.Settings, tree: str) -> str:
         """Return the commit's message as the hooks leave it, unless they refuse the commit."""
@@ -303,7 +294,7 @@ class _Attempt:
             self.repository, self.repository.branch_ref, timeout=_PATIENCE, stale_after=None
         )
 
-    def _journal(self, built: _Built, seen: Survey) -> Journal:
+    def _journal(self, commit: str, seen: Survey) -> Journal:
         state = self.store.state.read()[1]
         nodes = treeops.entry(self.repository, self.store.state.tree(), journal.NODES)
         fresh = treeops.without_stale(
@@ -314,7 +305,7 @@ class _Attempt:
             title=self.write.title or f"wave {self.write.number + 1} of {self.write.run}",
             branch=self.repository.branch,
             base=self.write.parent,
-            commit=built.commit,
+            commit=commit,
             git_dir=str(self.repository.git_dir),
             root=str(self.repository.root) if self.follows else "",
             nodes=treeops.update_nodes(self.repository, fresh, self.versions),
