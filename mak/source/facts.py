@@ -9,6 +9,7 @@ has no plain position) has the offset `UNPLACED`: it is known to be there, but c
 from __future__ import annotations
 
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 UNPLACED = -1
 #: Part of every cache key: facts written by another version are not read.
-VERSION = "1"
+VERSION = "2"
 
 
 class ScopeKind(IntEnum):
@@ -281,7 +282,7 @@ class Facts:
 
 
 def dump(facts: Facts) -> bytes:
-    """Write facts as JSON."""
+    """Write facts as compressed JSON."""
     fields = (
         facts.scopes,
         facts.bindings,
@@ -294,14 +295,13 @@ def dump(facts: Facts) -> bytes:
         facts.texts,
         facts.dynamic,
     )
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
 def load(data: bytes) -> Facts:
     """Read what `dump` wrote."""
-    raw = json.loads(data.decode("utf-8", "surrogatepass"))
+    raw = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
     scopes, bindings, definitions, imports, loads, chains, exports, is_open, texts, dynamic = raw
     return Facts(
         tuple(

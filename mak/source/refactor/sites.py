@@ -254,7 +254,8 @@ class Survey:
 
 def _around(node: NodeId) -> NodeId:
     """Return what encloses a node most closely: its class with members, or its file."""
-    return node.containers[-1] if node.containers else node.file
+    holder = node.symbol.rpartition(".")[0]
+    return NodeId(node.path, holder, Aspect.ALL) if holder else node.file
 
 
 def _path(edit: Insert | Replace) -> str:
