@@ -150,11 +150,13 @@ class _ModuleRename:
 
     def imports(self, path: str, facts: Facts) -> None:
         survey, old, new = self.survey, self.old, self.new
-        for entry in facts.imports:
-            bound = entry.asname or entry.name
-            local = bound == old and self.renamed(Variable(path, entry.scope, old))
+        for binding in facts.bindings:
+            if binding.kind not in (BindingKind.FROM, BindingKind.IMPORT):
+                continue
+            entry = facts.imports[binding.detail]
+            local = binding.name == old and self.renamed(Variable(path, binding.scope, old))
             if entry.name == old and self.imported(path, entry):
-                keeps = bound == old and not local and not entry.asname
+                keeps = binding.name == old and not local and not entry.asname
                 survey.replace(path, entry.name_at, old, f"{new} as {old}" if keeps else new)
                 if entry.asname == old and local:
                     survey.replace(path, entry.as_at, old, new)
@@ -162,11 +164,8 @@ class _ModuleRename:
                 survey.replace(path, entry.as_at, old, new)
             elif local and entry.name == old:
                 survey.replace(path, entry.name_at, old, f"{old} as {new}")
-        for binding in facts.bindings:
-            if binding.kind is BindingKind.IMPORT and binding.name == old:
-                entry = facts.imports[binding.detail]
-                if not entry.asname and self.renamed(Variable(path, binding.scope, old)):
-                    survey.trouble("is also the name of a module", path, entry.start, old)
+            elif local:
+                survey.trouble("is also the name of a module", path, entry.start, old)
 
     def bindings(self, path: str, facts: Facts) -> None:
         for binding in facts.bindings:
