@@ -36,6 +36,17 @@ def find_run(store: Store, text: str) -> str:
     raise UsageError(f"no run {text!r}{advice}", hint="mak log")
 
 
+def last_effective(store: Store) -> str:
+    """Return the newest run that did not end without a commit; empty when there is none."""
+    from mak.runlog import read_outcome
+
+    for run in store.runs():
+        outcome = read_outcome(store, run)
+        if outcome is None or outcome["waves"]:
+            return run
+    return ""
+
+
 def when(started: float) -> str:
     """Return a time (Unix seconds) in the person's time zone."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(started))

@@ -231,6 +231,20 @@ def test_undo_is_a_new_commit_with_the_old_content(
     assert git(desk.root, "status", "--porcelain") == ""
 
 
+def test_undo_passes_over_runs_that_changed_nothing(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    run = latest(desk, capsys)["run"]
+    request = ["--task", "rename function a.nothing to b", "--models", "builtin", "--no-review"]
+    assert main(desk.at("run", *request)) == 1
+    assert latest(desk, capsys)["run"] != run
+    assert main(desk.at("undo")) == 0
+    assert f"Took back 2 commits of {run}" in capsys.readouterr().out
+    assert main(desk.at("undo")) == 1
+    assert f"undoing {run}: it was undone already" in capsys.readouterr().err
+
+
 def test_undo_keeps_what_was_written_since_in_other_nodes(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,11 @@ from mak.cli.options import add_json, add_work_dir, work_dir
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "id", metavar="RUN", nargs="?", default="", help="the run, or how it begins (default: last)"
+        "id",
+        metavar="RUN",
+        nargs="?",
+        default="",
+        help="the run, or how it begins (default: the last one that did not end without a commit)",
     )
     add_work_dir(parser)
     parser.add_argument("--branch", metavar="NAME", help="the branch (default: the one here)")
@@ -23,12 +27,12 @@ def run(args: Namespace) -> int:
     """Undo one run."""
     folder = work_dir(args)
     from mak.cli.lines import count, short_branch
-    from mak.cli.runs import find_run
+    from mak.cli.runs import find_run, last_effective
     from mak.kernel import undo
     from mak.store import Store
 
     with Store.open(folder, branch=args.branch) as store:
-        run_id = find_run(store, args.id)
+        run_id = find_run(store, args.id or last_effective(store))
         undone = undo(store, run_id)
         branch = short_branch(store.branch)
     if args.json:
