@@ -44,7 +44,8 @@ def locate(names: Names, text: str) -> Variable | Refusal:
         return next(iter(found))
     if found:
         return Refusal(f"{text} may be any of these; write one of them", _spelled(names, found))
-    return Refusal(f"there is no {text} in this repository", _near(names, text))
+    near = _near(names, text)
+    return Refusal(f"there is no {text} in this repository{', but there is' if near else ''}", near)
 
 
 def spell(names: Names, variable: Variable) -> str:
@@ -153,8 +154,9 @@ def _near(names: Names, text: str) -> tuple[str, ...]:
         return _spelled(names, same)
     for module in names.modules.find(outer) if outer else ():
         facts = names.facts(module)
-        known = list(facts.names_in(0)) if facts is not None else []
-        near = difflib.get_close_matches(last, known, _LISTED)
+        bindings = facts.bindings if facts is not None else ()
+        known = dict.fromkeys(b.name for b in bindings if not b.scope and b.kind in _BINDINGS)
+        near = difflib.get_close_matches(last, list(known), _LISTED)
         if near:
             return tuple(str(NodeId(module, name)) for name in near)
     return ()
