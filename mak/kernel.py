@@ -25,7 +25,7 @@ from mak.agents import Agent, NoAnswer, open_agents, open_planner
 from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
-from mak.landing import sources_at, versions
+from mak.landing import newer, sources_at, versions
 from mak.model import NodeId, Outcome, Plan, RunState, Usage
 from mak.plan import (
     Answer,
@@ -167,10 +167,11 @@ def undo(store: Store, run_id: str) -> Undone:
     """
 
     def merged(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[str, ...]:
-        result = merge(split(base, path), split(ours, path), split(theirs, path))
+        cut = (split(text, path, newer=newer) for text in (base, ours, theirs))
+        result = merge(*cut, newer=newer)
         return tuple(map(str, result.nodes)) if isinstance(result, Conflict) else result.data
 
-    return store.undo(run_id, merged, lambda path, data: versions(split(data, path)))
+    return store.undo(run_id, merged, lambda path, data: versions(split(data, path, newer=newer)))
 
 
 # ------------------------------------------------------------------------------------ planning

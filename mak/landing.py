@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mak import workers
 from mak.model import Plan
 from mak.plan import plan_digest
-from mak.source import SourceFile, Sources, merge, split
+from mak.source import SourceFile, Sources, merge, python_newer, split
+from mak.source.statement import Statement
 from mak.store import Store
 
 
 def sources_at(store: Store, commit: str) -> Sources:
     """Return a view of the store's repository at a commit (empty: of nothing)."""
-    return Sources(store.entries(commit), store.read, store.cache, opaque=store.opaque_reason)
+    return Sources(
+        store.entries(commit), store.read, store.cache, opaque=store.opaque_reason, newer=newer
+    )
+
+
+def newer(data: bytes) -> Sequence[Statement]:
+    """Cut Python that the running Python is too old for, where that can do no harm."""
+    return workers.call(python_newer.cut, data)
 
 
 def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
@@ -38,7 +47,7 @@ def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str
 
 def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     """Merge two versions of a file by its nodes; None when both changed the same."""
-    result = merge(split(base, path), split(ours, path), split(theirs, path))
+    result = merge(*(split(text, path, newer=newer) for text in (base, ours, theirs)), newer=newer)
     return result.data if isinstance(result, SourceFile) else None
 
 

@@ -1,17 +1,22 @@
 """Pure functions run in a worker process, with a time and a memory limit.
 
 Parsers with native recursion can exhaust the stack or run for minutes on one expression; behind
-this module the worst they can do is to lose one call.
+this module the worst they can do is to lose one call. One worker is kept, so that a thousand calls
+cost one start; not for several threads at once.
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
 import resource
+import threading
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import util
 from typing import TypeVar
-
-import anyio
-from anyio import BrokenWorkerProcess, to_process
 
 from mak.errors import MakError
 
@@ -22,42 +27,69 @@ TIMEOUT = 20.0
 #: Bytes of address space one worker may use.
 MEMORY = 4 * 1024**3
 
+_pool: ProcessPoolExecutor | None = None
+
 
 class WorkerDied(MakError):
     """A worker process crashed, ran out of memory or ran out of time; the call has no result."""
+
+
+def call(
+    func: Callable[..., T], *args: object, timeout: float = TIMEOUT, memory: int = MEMORY
+) -> T:
+    """Run the module-level function `func` on picklable `args` in a worker process, and wait.
+
+    Exceptions that `func` raises pass through. Raises `WorkerDied` when there is no result.
+    """
+    what = f"running {func.__module__}.{func.__qualname__} in a worker"
+    try:
+        return _worker().submit(_limited, memory, func, args).result(timeout)
+    except TimeoutError as error:
+        stop()
+        raise WorkerDied(f"{what}: no result within {timeout:g} s") from error
+    except BrokenProcessPool as error:
+        stop()
+        raise WorkerDied(f"{what}: the process died") from error
+    except MemoryError as error:
+        stop()
+        raise WorkerDied(f"{what}: more than {memory >> 20} MiB of memory") from error
+
+
+def stop() -> None:
+    """End the worker at once; the next call starts another."""
+    global _pool
+    if _pool is not None:
+        for process in list((_pool._processes or {}).values()):
+            with contextlib.suppress(OSError):
+                process.kill()
+        _pool.shutdown(wait=True, cancel_futures=True)
+        _pool = None
+
+
+def _worker() -> ProcessPoolExecutor:
+    global _pool
+    if _pool is None:
+        # A fresh interpreter: a forked one would hold our locks, and hold on to our files.
+        context = multiprocessing.get_context("spawn")
+        _pool = ProcessPoolExecutor(1, context, initializer=_end_with_parent)
+        # A worker of somebody else's pool waits for its children before it tells them to end.
+        util.Finalize(None, stop, exitpriority=100)
+    return _pool
+
+
+def _end_with_parent() -> None:
+    """Leave nobody behind when the parent is killed: an idle worker would not notice."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_outlive, args=(parent.join,), daemon=True).start()
+
+
+def _outlive(wait: Callable[[], None]) -> None:
+    wait()
+    os._exit(1)
 
 
 def _limited(memory: int, func: Callable[..., T], args: tuple[object, ...]) -> T:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
     return func(*args)
-
-
-async def call(
-    func: Callable[..., T], *args: object, timeout: float = TIMEOUT, memory: int = MEMORY
-) -> T:
-    """Run the module-level function `func` on picklable `args` in a worker process.
-
-    Exceptions that `func` raises pass through. Raises `WorkerDied` when there is no result.
-    """
-    what = f"running {func.__module__}.{func.__qualname__} in a worker"
-    try:
-        with anyio.fail_after(timeout):
-            return await to_process.run_sync(_limited, memory, func, args, cancellable=True)
-    except TimeoutError as error:
-        raise WorkerDied(f"{what}: no result within {timeout:g} s") from error
-    except BrokenWorkerProcess as error:
-        raise WorkerDied(f"{what}: the process died") from error
-    except MemoryError as error:
-        raise WorkerDied(f"{what}: more than {memory >> 20} MiB of memory") from error
-
-
-def call_blocking(
-    func: Callable[..., T], *args: object, timeout: float = TIMEOUT, memory: int = MEMORY
-) -> T:
-    """As `call`, for code that runs outside an event loop."""
-
-    async def main() -> T:
-        return await call(func, *args, timeout=timeout, memory=memory)
-
-    return anyio.run(main)

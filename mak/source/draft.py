@@ -62,7 +62,7 @@ class Draft:
             by_path.setdefault(path_of(edit), []).append(edit)
         results: dict[str, Applied] = {}
         for path, group in by_path.items():
-            result = apply(self.file(path), path, group, granted=granted)
+            result = apply(self.file(path), path, group, granted=granted, newer=self.base.newer)
             if isinstance(result, Rejected):
                 return result
             results[path] = result

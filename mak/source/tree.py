@@ -55,7 +55,7 @@ class Sources:
         self._read = read
         self._cache = cache
         self._opaque = opaque
-        self._newer = newer
+        self.newer = newer
         self._kind = f"{KIND}+" if newer else KIND
         self._cuts: dict[str, Cut] = {}
         self._files: dict[str, SourceFile] = {}
@@ -169,7 +169,7 @@ class Sources:
         reason = self._why_opaque(path)
         if reason:
             return whole(path, data, text_codec(data), reason, language=Whole.name)
-        return split(data, path, newer=self._newer)
+        return split(data, path, newer=self.newer)
 
     def _lasts(self, path: str, file: SourceFile) -> bool:
         """Whether the same bytes will be cut like this again, here and at any such path."""
@@ -188,6 +188,7 @@ class _Overlay(Sources):
 
     def __init__(self, base: Sources, changes: Mapping[str, SourceFile | None]) -> None:
         self._base = base
+        self.newer = base.newer
         self._changes = dict(changes)
         self._paths = None
 

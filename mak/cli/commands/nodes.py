@@ -51,10 +51,11 @@ def run(args: Namespace) -> int:
             raise UsageError(f"mak nodes: {path}: no such file or folder")
     if args.verify:
         return _verify(args.paths, json=args.json)
+    from mak.landing import newer
     from mak.source import split
 
     files = (
-        split(_read(path), _id_path(path))
+        split(_read(path), _id_path(path), newer=newer)
         for path in walk(args.paths)
         if path.suffix in (".py", ".pyi") or path in args.paths
     )
@@ -134,12 +135,13 @@ def _document(file: SourceFile) -> dict[str, Any]:
 
 def verify(path: str) -> Verdict:
     """Cut a file and check that its nodes tile it: joined equal, in order, each id once."""
+    from mak.landing import newer
     from mak.source import join, split
 
     data = _read(Path(path))
-    file = split(data, path)
+    file = split(data, path, newer=newer)
     ends = [0, *(node.end for node in file.nodes)]
-    if join(file) != data:
+    if join(file) != data or file.is_flawed:
         return Verdict(path, len(file.nodes), "joined it is not what it was")
     if [node.start for node in file.nodes] != ends[:-1] or ends[-1] != len(data):
         return Verdict(path, len(file.nodes), "its nodes leave a gap or overlap")
