@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo material test test-slow check lint format lock clean
+.PHONY: help demo material transcript test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -23,6 +23,7 @@ help:
 	@echo 'make format     rewrite the formatting and what ruff can fix'
 	@echo 'make lock       write requirements.lock anew from pyproject.toml'
 	@echo 'make material   download the real packages that tests work on (make test does it)'
+	@echo 'make transcript write docs/transcripts/real-package.md anew'
 	@echo 'make clean      remove .venv, caches and that material'
 
 demo: .venv/.installed
@@ -31,6 +32,10 @@ demo: .venv/.installed
 # Real packages that tests work on, by version and hash; downloaded once.
 material: .venv/.installed
 	@$(PY) tests/material.py
+
+# A run on a real package, written down.
+transcript: material
+	$(PY) -m tests.transcript > docs/transcripts/real-package.md
 
 test: material
 	$(PYTEST) $(ARGS)
