@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from mak.checks import Change, protected_reason, run_checks
 from mak.model import (
     Aspect,
+    Delete,
     Edit,
     Finding,
     Need,
     NodeId,
     NodeKind,
+    Replace,
     Reply,
     ReplyStatus,
     Task,
@@ -65,7 +67,7 @@ References = Callable[[Sources, NodeId], Sequence[Reference]]
 
 
 class Planned:
-    """The nodes that the tasks of a plan write, kept up to date as tasks widen and end."""
+    """The nodes that tasks whose answer is not accepted yet are to write."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks: dict[str, tuple[NodeId, ...]] = {}
@@ -85,7 +87,7 @@ class Planned:
         self._counts.update(task.writes)
 
     def drop(self, task: str) -> None:
-        """Leave out a task: it failed, or its wave is over."""
+        """Leave out a task: its answer is accepted or just being judged, or it failed."""
         for node in self._tasks.pop(task, ()):
             self._counts[node] -= 1
             if not self._counts[node]:
@@ -102,8 +104,8 @@ def judge(
 ) -> Verdict:
     """Decide on one reply.
 
-    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that tasks
-    of the plan, this one among them, have written in the wave or still will.
+    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that other
+    tasks are still to write.
     """
     match reply.status:
         case ReplyStatus.EDITED:
@@ -133,11 +135,11 @@ def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Verdict:
     unknown = [str(need.node) for need in needs if not _exists(draft, need.node)]
     if unknown:
         return Again("needs", f"asked for nodes that do not exist: {', '.join(unknown)}")
-    writes = tuple(dict.fromkeys(n.node for n in needs if n.write and n.node not in task.writes))
+    held = (*task.writes, *task.creates)
+    lacking = [n for n in needs if n.node not in held and not _covered(n.node, held)]
+    writes = tuple(dict.fromkeys(n.node for n in lacking if n.write))
     reads = tuple(
-        dict.fromkeys(
-            n.node for n in needs if not n.write and n.node not in (*task.reads, *task.writes)
-        )
+        dict.fromkeys(n.node for n in lacking if not n.write and n.node not in task.reads)
     )
     if not writes and not reads:
         return Again("needs", "everything that was asked for is already granted; use it")
@@ -169,13 +171,24 @@ def digest(draft: Draft, node: NodeId) -> str:
 
 
 def stale(draft: Draft, shown: Mapping[str, str], edits: Iterable[Edit]) -> list[NodeId]:
-    """Return the edited nodes whose text is not what the agent was shown."""
-    nodes = (getattr(edit, "node", None) for edit in edits)
+    """Return the edited nodes whose text is not what the agent was shown.
+
+    A class may be given with its members, so they count as edited with it.
+    """
+    edited = {edit.node for edit in edits if isinstance(edit, Replace | Delete)}
+    known = {NodeId.parse(name): seen for name, seen in shown.items()}
     return [
         node
-        for node in nodes
-        if node is not None and str(node) in shown and digest(draft, node) != shown[str(node)]
+        for node, seen in known.items()
+        if (node in edited or any(c in edited or c.node in edited for c in node.containers[1:]))
+        and digest(draft, node) != seen
     ]
+
+
+def touches(edits: Iterable[Edit], node: NodeId) -> bool:
+    """Whether some of the edits give a node its text, by itself or with what encloses it."""
+    edited = {edit.node for edit in edits if isinstance(edit, Replace | Delete)}
+    return node in edited or not edited.isdisjoint(node.containers)
 
 
 def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tuple[Finding, ...]:
@@ -189,9 +202,25 @@ def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tu
             created=frozenset(),
             deleted=frozenset(),
             planned=planned,
-            references=lambda node: references(draft.base, node),
+            references=_resolver(draft.base, references),
         )
     )
+
+
+def _resolver(
+    base: Sources, references: References
+) -> Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]]:
+    """Return `references` as checks ask for them, with one tree for all questions about it."""
+    trees: list[tuple[Mapping[str, SourceFile | None], Sources]] = []
+
+    def resolve(node: NodeId, files: Mapping[str, SourceFile | None]) -> Sequence[Reference]:
+        tree = next((tree for known, tree in trees if known is files), base)
+        if tree is base and files:
+            tree = base.overlay(files)
+            trees.append((files, tree))
+        return references(tree, node)
+
+    return resolve
 
 
 def _judge_edits(
@@ -232,7 +261,7 @@ def _judge_edits(
             created=proposal.created,
             deleted=proposal.deleted,
             planned=planned,
-            references=lambda node: references(draft.sources, node),
+            references=_resolver(draft.sources, references),
         )
     )
     if not findings:
@@ -240,7 +269,9 @@ def _judge_edits(
     message = "; ".join(finding.message for finding in findings)
     needs = [need for finding in findings for need in finding.needs]
     if needs and all(finding.needs for finding in findings):
-        return widen(needs, task, draft, message)
+        wider = widen(needs, task, draft, message)
+        if isinstance(wider, Widen):
+            return wider
     return Again(findings[0].check, message)
 
 

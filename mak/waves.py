@@ -15,8 +15,20 @@ from anyio.abc import TaskGroup
 from mak import events, runlog
 from mak.agents import Agent, Assignment, context, open_agents
 from mak.config import Config
-from mak.errors import AgentError, AgentErrorKind, MakError, PlanError
-from mak.judge import Accept, Again, Fail, Planned, Widen, check_wave, digest, judge, stale
+from mak.errors import AgentError, AgentErrorKind, MakError, PlanError, UsageError
+from mak.judge import (
+    Accept,
+    Again,
+    Fail,
+    Planned,
+    Verdict,
+    Widen,
+    check_wave,
+    digest,
+    judge,
+    stale,
+    touches,
+)
 from mak.landing import merge_bytes, sources_at, versions, wave_message
 from mak.model import (
     Finding,
@@ -364,8 +376,13 @@ class Waves:
         if isinstance(answer, AgentError):
             self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
             return
-        planned = self.planned.nodes
-        verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
+        verdict: Verdict
+        if misplaced := self._misplaced(turn.task, answer):
+            verdict = Again("path", misplaced)
+        else:
+            self.planned.drop(arrival.task)
+            planned = self.planned.nodes
+            verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
         match verdict:
             case Accept(proposal):
                 if proposal is not None:
@@ -384,6 +401,21 @@ class Waves:
             case Fail(reason):
                 self._fail(arrival.task, reason)
 
+    def _misplaced(self, task: Task, reply: Reply) -> str:
+        """Return why a file that a reply makes, and the plan does not, must not be; or nothing."""
+        planned = {node.path for node in task.creates}
+        for path in sorted({*map(path_of, reply.edits)} - planned):
+            if self.draft.file(path) is not None:
+                continue
+            try:
+                if self.store.check_path(path) != path:
+                    return f"{path}: paths begin at the repository's top folder"
+            except UsageError as error:
+                return str(error)
+            if self.store.ignored([path]):
+                return f"{path}: Git ignores it"
+        return ""
+
     def _again(self, task: str, reply: Reply, check: str, reason: str) -> None:
         turn = self.turns[task]
         turn.rejected += 1
@@ -393,6 +425,7 @@ class Waves:
             self._fail(task, f"{reason}{times}")
             return
         turn.retry, turn.draft = reason, reply
+        self.planned.put(turn.task)
         self.scheduler.requeue(task)
 
     def _widen(self, arrival: Arrival, reply: Reply, wider: Widen) -> None:
@@ -445,7 +478,7 @@ class Waves:
         for _ in range(REBUILDS):
             if self.store.tip() != self.tip and not self._rebuild():
                 return
-            if not self._passes(wave):
+            if not self._passes():
                 if self.scheduler.wave() is None:
                     return
                 continue
@@ -499,8 +532,6 @@ class Waves:
         if unchanged:
             self.store.release(unchanged)
         self.settled = {}
-        for task in wave.tasks:
-            self.planned.drop(task)
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:
             self.tip = commit or self.store.tip()
@@ -526,29 +557,39 @@ class Waves:
                 self.settled[task_id] = entry
         return whole
 
-    def _passes(self, wave: Wave) -> bool:
-        """Check the whole wave; tasks that a finding blames fail, and the rest is built anew."""
-        for task in wave.tasks:
-            self.planned.drop(task)  # what is left is for later waves
+    def _passes(self) -> bool:
+        """Check the whole wave; whoever a finding blames is asked again, the rest is built anew."""
         findings = check_wave(self.draft, self.planned.nodes, references)
-        for task in wave.tasks:
-            self.planned.put(self.turns[task].task)
         if not findings:
             return True
-        blamed = {
-            task_id: finding
-            for finding in findings
-            for task_id, entry in self.settled.items()
-            if finding.node.path in {path_of(edit) for edit in entry.reply.edits}
-        }
+        blamed = {task: finding for finding in findings for task in self._blamed(finding)}
         if not blamed:
             self.findings.extend(findings)
             raise Stop(RunState.FAILED, findings[0].message)
-        self.findings.extend(blamed.values())
-        for task_id, finding in blamed.items():
-            self._fail(task_id, f"{finding.check}: {finding.message}")
+        for task, finding in blamed.items():
+            self._again(task, self.settled.pop(task).reply, finding.check, finding.message)
+            if self.scheduler.states[task] is TaskState.FAILED:
+                self.findings.append(finding)
         self._rebuild()
         return False
+
+    def _blamed(self, finding: Finding) -> list[str]:
+        """Return the tasks to ask again: who edited what is left behind, else what it relied on."""
+        behind = [need.node.node for need in finding.needs]
+        for nodes in (behind, [finding.node.node]):
+            tasks = [
+                task
+                for task, entry in self.settled.items()
+                if any(touches(entry.reply.edits, node) for node in nodes)
+            ]
+            if tasks:
+                return tasks
+        paths = {finding.node.path}
+        return [
+            task
+            for task, entry in self.settled.items()
+            if not paths.isdisjoint(map(path_of, entry.reply.edits))
+        ]
 
     # ------------------------------------------------------------------------ the end
 

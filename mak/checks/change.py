@@ -30,10 +30,13 @@ class Change:
     #: Nodes that the edits declare to be new, and gone.
     created: frozenset[NodeId] = frozenset()
     deleted: frozenset[NodeId] = frozenset()
-    #: What the tasks of the plan write, as far as they have not failed.
+    #: What other tasks of the plan are still to write.
     planned: Set[NodeId] = frozenset()
-    #: What refers to a definition before the change, as far as that is proved.
-    references: Callable[[NodeId], Sequence[Reference]] = lambda node: ()
+    #: What refers to a definition, as far as that is proved, before the change but with these
+    #: files as they are given (None: deleted).
+    references: Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]] = (
+        lambda node, files: ()
+    )
 
     def files(self) -> Iterator[tuple[str, SourceFile | None, SourceFile | None]]:
         """Yield path, before and after of every file that differs, in the order of the paths."""

@@ -117,7 +117,7 @@ def _may_inherit(file: SourceFile, scope: str, name: str) -> bool:
 
 def _lost(change: Change, definition: Definition, edited: frozenset[NodeId]) -> Iterator[Finding]:
     node = definition.node.id
-    references = change.references(node)
+    references = change.references(node, {})
     importers = {r.node.path: r.node for r in references if r.kind is ReferenceKind.IMPORT}
     moved = _is_elsewhere(change, definition.name)
     users = []
@@ -130,6 +130,7 @@ def _lost(change: Change, definition: Definition, edited: frozenset[NodeId]) -> 
     left = [
         u for u in dict.fromkeys(users) if u.node != node and not _is_handled(change, u, edited)
     ]
+    left += [u for u in _left_behind(change, node, edited) if u not in left]
     if left:
         yield Finding(
             CHECK.id,
@@ -139,6 +140,17 @@ def _lost(change: Change, definition: Definition, edited: frozenset[NodeId]) -> 
             definition.node.line,
             _needs(left, f"uses {definition.name}, which goes away"),
         )
+
+
+def _left_behind(change: Change, node: NodeId, edited: frozenset[NodeId]) -> list[NodeId]:
+    """Return nodes of other files that were edited and still use what is gone."""
+    as_it_was = {**change.after, node.path: change.before[node.path]}
+    users = dict.fromkeys(
+        reference.node
+        for reference in change.references(node, as_it_was)
+        if reference.direct and reference.path != node.path
+    )
+    return [u for u in users if u.node in edited and not is_covered(u.node, change.planned)]
 
 
 def _is_elsewhere(change: Change, name: str) -> bool:
@@ -170,8 +182,11 @@ def _changed(
         called = NodeId(old.id.path, old.id.symbol.rpartition(".")[0])
     callers = dict.fromkeys(
         reference.node
-        for reference in change.references(called)
-        if _breaks(reference, interface, known) and not _is_handled(change, reference.node, edited)
+        for reference in change.references(called, change.after)
+        if _breaks(reference, interface, known)
+        and not is_covered(reference.node.node, change.planned)
+        # Whether a call that was edited is awaited is not known.
+        and not (interface.is_async != known.is_async and reference.node.node in edited)
     )
     left = [caller for caller in callers if caller.node != old.id]
     if left:
@@ -226,7 +241,7 @@ def _edited(change: Change) -> frozenset[NodeId]:
 def _is_handled(change: Change, user: NodeId, edited: frozenset[NodeId]) -> bool:
     """Whether the node is edited in this change, or by another task of the plan."""
     node = user.node
-    return node in edited or is_covered(node, change.planned | change.grants)
+    return node in edited or is_covered(node, change.planned)
 
 
 def _needs(users: Sequence[NodeId], why: str) -> tuple[Need, ...]:

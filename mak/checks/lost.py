@@ -6,10 +6,18 @@ import builtins
 import re
 import symtable
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from mak.checks.change import Change, Check, Definition, definitions, is_covered, names_in
-from mak.model import Aspect, Delete, Finding, NodeId, NodeKind, Replace
+from mak.checks.change import (
+    Change,
+    Check,
+    Definition,
+    definitions,
+    differing,
+    is_covered,
+    names_in,
+)
+from mak.model import Aspect, Delete, Finding, Need, NodeId, NodeKind, Replace
 from mak.source import SourceFile, decode
 
 _GOING = re.compile(
@@ -26,7 +34,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         if change.task is not None:
             yield from _vanished(change, path, before, after)
         if after is not None:
-            yield from _missed(before, after, change)
+            yield from _missed(before, after, change.planned)
 
 
 # -------------------------------------------------------------------------- definitions that go
@@ -94,14 +102,14 @@ def _is_explained(change: Change, definition: Definition) -> bool:
 # ------------------------------------------------------------------------ names still in use
 
 
-def _missed(before: SourceFile, after: SourceFile, change: Change) -> Iterator[Finding]:
-    """Find names of imports and constants that the file bound, binds no more, and goes on to load.
+def _missed(before: SourceFile, after: SourceFile, planned: Set[NodeId]) -> Iterator[Finding]:
+    """Find module-level names that the file bound, binds no more, and goes on to load.
 
-    Definitions are the business of `mak.checks.interface`, which knows users in other files too.
-    Nodes that another task writes do not count: they may be about to stop.
+    Nodes that another task writes do not count: they may be about to stop. Of definitions, only
+    nodes that changed do: `mak.checks.interface` knows the others, in other files too.
     """
     defined = {definition.name for definition in definitions(before)}
-    lost = names_in(before, "") - names_in(after, "") - defined - {*dir(builtins)}
+    lost = names_in(before, "") - names_in(after, "") - {*dir(builtins)}
     if not lost:
         return
     try:
@@ -110,23 +118,25 @@ def _missed(before: SourceFile, after: SourceFile, change: Change) -> Iterator[F
         return
     if b"import *" in after.data or b"globals()" in after.data:
         return
+    changed = {node.id for node in differing(after, before)}
     old = {name: node for node in before.nodes for name in node.names}
     for name in sorted(_unbound(table) & lost):
         word = re.compile(rb"\b%b\b" % re.escape(name).encode())
         users = [
-            str(node.id)
+            node.id
             for node in after.nodes
             if word.search(after.text(node.id))
-            and not is_covered(node.id, change.planned)
-            and not is_covered(node.id, change.grants)
+            and not is_covered(node.id, planned)
+            and (name not in defined or node.id in changed)
         ]
         if not users:
             continue
         yield Finding(
             CHECK.id,
             old[name].id,
-            f"{name} is no longer bound in {after.path}, but {', '.join(users[:5])} still "
-            f"use{'s' if len(users) == 1 else ''} it; keep it",
+            f"{name} is no longer bound in {after.path}, but {', '.join(map(str, users[:5]))} "
+            f"still use{'s' if len(users) == 1 else ''} it; keep it",
+            needs=tuple(Need(user, write=True) for user in users if name in defined),
         )
 
 

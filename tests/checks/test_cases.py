@@ -71,7 +71,7 @@ def change_of(case: dict[str, Any]) -> Change:
         created=frozenset(created),
         deleted=frozenset(deleted),
         planned=ids(case.get("planned", [])),
-        references=lambda node: references(sources, node),
+        references=lambda node, files: references(sources.overlay(files), node),
     )
 
 

@@ -286,6 +286,25 @@ def test_a_commit_on_the_same_node_has_the_agent_asked_again(road, kind):
     assert road.text("a.py") == A.replace("return 1", "return 'mine' + ' 10'")
 
 
+def test_a_commit_inside_a_class_is_not_undone_by_a_reply_that_holds_the_whole_class(make_road):
+    """A class given whole for its shell holds the methods as the agent saw them."""
+    text = 'class C:\n    """C."""\n\n    def one(self):\n        return 1\n'
+    road = make_road({"a.py": text})
+    road.when(TaskSettled, lambda: commit(road, "a.py", "return 1", "return 'mine'"))
+    whole = text.replace('"""C."""', '"""A new C."""')
+    outcome = road.run(
+        [task("t", "a.py::C", "a.py::C.one")],
+        {
+            "t": [
+                reply(edited("n1", whole.replace("1", "2"))),
+                reply(edited("n1", 'class C:\n    """A new C."""\n')),
+            ]
+        },
+    )
+    assert outcome.state is RunState.DONE
+    assert road.text("a.py") == whole.replace("return 1", "return 'mine'")
+
+
 def test_an_amended_or_reset_branch_is_built_upon(road):
     commit(road, "b.py", "return 2", "return 'first'")
 
