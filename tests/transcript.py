@@ -95,8 +95,8 @@ def rename(terminal: Terminal) -> None:
     say("One commit, one or a few lines in each file:")
     terminal.type("git show --stat", head=12, tail=10)
     say(
-        "`shell.py` imports the function by another name, and a variable of its own is called like\n"
-        "it. The import follows, the variable stays:"
+        "`shell.py` imports the function by another name, and calls a variable like it.\n"
+        "The import follows, the variable stays:"
     )
     terminal.type("git show -U0 --format= -- django/core/management/commands/shell.py")
     terminal.type("git grep -nw import_string")
