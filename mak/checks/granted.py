@@ -1,16 +1,17 @@
 """Nothing changed that was not granted: every other byte is where it was.
 
 A self-check. It trusts neither the code that applied the edits nor the ids after them: it walks the
-new file and finds in it, in order, the bytes of every node that was not granted (beside a node that
-came or went, blank lines do not count). What is left over has to be a granted node, one declared as
-new, or a header to which imports were only added.
+new file and finds in it, in order, the bytes of every node that was not granted. Beside a node or
+an import that came or went, blank lines do not count, nor do comments at the end of the file, which
+belong to whoever is last. What is left over has to be a granted node, one declared as new, a header
+to which imports were only added, or a class of one line that got its first member.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from mak.checks.change import Change, Check, is_covered, node_bytes, split_symbol
 from mak.checks.tree import parse
@@ -18,6 +19,9 @@ from mak.model import AddImport, Finding, Insert, Node, NodeId, NodeKind
 from mak.source import SourceFile, decode
 
 _BLANK = re.compile(rb"\A(?:[ \t\f]*(?:\r\n|\n|\r))+")
+#: All there is in an empty class, and a class whose body stands on its own line.
+_NOTHING = (b"pass", b"...")
+_ONE_LINE = re.compile(rb":[ \t]*(?:pass|\.\.\.)[ \t]*(?:#[^\r\n]*)?\s*\Z")
 _BODIES = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
 
@@ -46,13 +50,16 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
     imports = bool(kept) and kept[0] is before.nodes[0] and _imports_added(change, before, after)
     if imports:
         del kept[0]
-    loose = any(node.path == before.path for node in (*change.created, *change.deleted))
-    texts = [_significant(node_bytes(before, node), loose) for node in kept]
+    loose = imports or any(node.path == before.path for node in (*change.created, *change.deleted))
     bodies = _open_bodies(change, before)
+    filled = {scope for scope in bodies if scope}
+    kept = [node for node in kept if not _gives_way(before, node, filled)]
+    texts = [_significant(_own(before, node), loose) for node in kept]
     at = 0
     for node in after.nodes:
-        data = _significant(node_bytes(after, node), loose)
-        taken = _matches(data, texts, at, node.kind, _scope(node) in bodies)
+        data = _significant(_own(after, node), loose)
+        joins = node.kind in _BODIES or (node is after.nodes[0] and bool(change.deleted))
+        taken = _matches(data, texts, at, joins, _scope(node) in bodies)
         if taken:
             at += taken
             continue
@@ -60,6 +67,7 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
             is_covered(node.id, change.grants)
             or (node.id in change.created and before.get(node.id) is None)
             or (imports and node is after.nodes[0])
+            or (node.kind is NodeKind.CLASS and node.id.symbol in filled)
             or (node.kind in _BODIES and _scope(node) in bodies)
             or not data.strip()
         )
@@ -70,14 +78,27 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
         yield _finding(kept[at].id, f"{kept[at].id} changed, moved or vanished")
 
 
-def _matches(data: bytes, texts: list[bytes], at: int, kind: NodeKind, mixed: bool) -> int:
+def _own(file: SourceFile, node: Node) -> bytes:
+    """Return a node's bytes without the comments that end the file."""
+    return file.data[node.start : node.end - node.tail]
+
+
+def _gives_way(before: SourceFile, node: Node, filled: Collection[str]) -> bool:
+    """Whether a node only stands for an empty class that gets a member."""
+    if node.kind is NodeKind.CLASS_BODY and _scope(node) in filled:
+        return node_bytes(before, node).strip() in _NOTHING
+    is_line = node.kind is NodeKind.CLASS and node.id.symbol in filled
+    return is_line and bool(_ONE_LINE.search(node_bytes(before, node)))
+
+
+def _matches(data: bytes, texts: list[bytes], at: int, joins: bool, mixed: bool) -> int:
     """Return how many of the texts from `at` on this node holds: runs of statements may join.
 
     `mixed`: it may hold text of a granted run besides.
     """
     if at < len(texts) and data == texts[at]:
         return 1
-    if kind not in _BODIES:
+    if not joins:
         return 0
     place = taken = 0
     while at + taken < len(texts) and texts[at + taken]:
