@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mak.errors import MakError
 from mak.model import Node, NodeId, NodeKind
+from mak.source.collector import paused
 from mak.source.file import FLAW, Newer, SourceFile, join
 from mak.source.python_ast import statements
 from mak.source.python_newer import unfit
@@ -31,6 +32,10 @@ class Python:
 
     def cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
         """Cut the file into nodes; into one, with the reason, when that cannot be done."""
+        with paused():
+            return self._cut(path, data, newer)
+
+    def _cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
         raw = data.splitlines(keepends=True)
         codec = "utf-8"
         try:

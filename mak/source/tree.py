@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from mak.model import Node, NodeId
 from mak.source import packed
+from mak.source.collector import paused
 from mak.source.file import Newer, SourceFile
 from mak.source.language import LANGUAGES, Whole, split
 from mak.source.packed import Cut
@@ -118,13 +118,8 @@ class Sources:
             known = self._cache.get_many(self._kind, tuple(dict.fromkeys(keys.values())))
             for path, blob in keys.items():
                 self._remember(path, known.get(blob))
-        enabled = gc.isenabled()
-        gc.disable()  # syntax trees are many objects and no garbage
-        try:
+        with paused():
             self._cut_afresh([path for path in wanted if path not in self._cuts])
-        finally:
-            if enabled:
-                gc.enable()
 
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
         """Return this tree with some files changed, added or (None) removed."""
