@@ -203,6 +203,7 @@ def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tu
             deleted=frozenset(),
             planned=planned,
             references=_resolver(draft.base, references),
+            checked=frozenset(draft.checked),
         )
     )
 

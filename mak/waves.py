@@ -386,7 +386,7 @@ class Waves:
         match verdict:
             case Accept(proposal):
                 if proposal is not None:
-                    self.draft.accept(proposal)
+                    self.draft.accept(proposal, checked=True)
                     self.settled[arrival.task] = Settled(turn.task, answer, arrival.shown)
                 changed = (
                     (*proposal.changed, *proposal.created, *proposal.deleted) if proposal else ()

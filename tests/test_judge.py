@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import hashlib
 
-from mak.judge import Again, Widen, widen
+from mak.judge import Again, Planned, Widen, widen
 from mak.model import Need, NodeId, Task
-from mak.source import Draft, Sources
+from mak.source import Draft, Proposal, Sources, split
 
 FILES = {"m.py": b"def f(): pass\n", "n.py": b"def g(): pass\n", "conftest.py": b"def h(): pass\n"}
 
@@ -42,3 +42,25 @@ def test_a_protected_file_may_be_read() -> None:
     task = Task("t", "x", (NodeId.parse("m.py::f"),))
     need = Need(NodeId.parse("conftest.py::h"), write=False)
     assert isinstance(widen([need], task, draft(), ""), Widen)
+
+
+def test_what_tasks_write_is_known_until_they_end() -> None:
+    f, g = NodeId("m.py", "f"), NodeId("n.py", "g")
+    planned = Planned([Task("a", "x", (f,)), Task("b", "x", (f,))])
+    nodes = planned.nodes
+    planned.drop("a")
+    planned.drop("a")
+    assert nodes == {f}
+    planned.put(Task("b", "x", (f, g)))
+    assert nodes == {f, g}
+    planned.drop("b")
+    assert not nodes
+
+
+def test_only_what_one_task_changed_counts_as_checked_with_it() -> None:
+    wave = draft()
+    wave.accept(Proposal({"m.py": split(b"def f(): 1\n", "m.py")}), checked=True)
+    wave.accept(Proposal({"n.py": split(b"def g(): 1\n", "n.py")}))
+    assert wave.checked == {"m.py"}
+    wave.accept(Proposal({"m.py": split(b"def f(): 2\n", "m.py")}), checked=True)
+    assert not wave.checked

@@ -6,6 +6,8 @@ are for. A rule that cannot be sure stays silent, and only what the change intro
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mak.checks import (
     duplicate,
     elision,
@@ -38,5 +40,17 @@ CHECKS: tuple[Check, ...] = (
 
 
 def run_checks(change: Change) -> tuple[Finding, ...]:
-    """Return what the checks find, in their order."""
-    return tuple(finding for check in CHECKS for finding in check.findings(change))
+    """Return what the checks find, in their order.
+
+    What was `checked` before goes only to those checks that look beyond it.
+    """
+    before, after = (
+        {path: file for path, file in side.items() if path not in change.checked}
+        for side in (change.before, change.after)
+    )
+    rest = replace(change, before=before, after=after) if change.checked else change
+    return tuple(
+        finding
+        for check in CHECKS
+        for finding in check.findings(change if check.looks_beyond else rest)
+    )

@@ -38,6 +38,9 @@ class Change:
         lambda node, files: ()
     )
 
+    #: Files that the checks saw as they are here, before and after, when they judged one task.
+    checked: frozenset[str] = frozenset()
+
     def files(self) -> Iterator[tuple[str, SourceFile | None, SourceFile | None]]:
         """Yield path, before and after of every file that differs, in the order of the paths."""
         for path in sorted({*self.before, *self.after}):
@@ -68,6 +71,8 @@ class Check:
     #: One line for a list of checks.
     title: str
     findings: Callable[[Change], Iterable[Finding]]
+    #: Whether it looks beyond the file: at who uses what, and at what other tasks of the plan do.
+    looks_beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,16 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 
-from mak.checks.change import Change, Check, differing, is_cut, significant_lines
+from mak.checks.change import (
+    Change,
+    Check,
+    differing,
+    is_cut,
+    significant_lines,
+)
 from mak.checks.tree import (
     Function,
+    blocks,
     dotted,
     function,
     is_ellipsis,
@@ -166,10 +173,14 @@ def _hollow(change: Change, before: SourceFile, after: SourceFile) -> Iterator[F
         old = before.get(node.id)
         if old is None or node.kind not in (NodeKind.FUNCTION, NodeKind.METHOD):
             continue
-        was, now = function(before, old), function(after, node)
-        if was is None or now is None:
+        now = function(after, node)
+        if now is None or not (_gaps(now) or all(map(is_placeholder, real_body(now)))):
             continue
-        emptied = _is_emptied(was, now) and not _STUB.search(change.goal)
+        was = function(before, old)
+        if was is None:
+            continue
+        # Whether somebody asked for it, only the task knows.
+        emptied = change.task and _is_emptied(was, now) and not _STUB.search(change.goal)
         if emptied and not _is_declaration(after, node, now):
             what = "has lost its body"
         elif _gaps(now) > _gaps(was):
@@ -203,13 +214,10 @@ _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.R
 def _gaps(tree: Function) -> int:
     """Count the ``...`` that stand among other statements of a block."""
     count = 0
-    for holder in ast.walk(tree):
-        for _, block in ast.iter_fields(holder):
-            if not isinstance(block, list) or not block or not isinstance(block[0], ast.stmt):
-                continue
-            statements = without_docstring(block)
-            if len(statements) > 1:
-                count += sum(map(is_ellipsis, statements))
+    for block in blocks([tree]):
+        statements = without_docstring(block)
+        if len(statements) > 1:
+            count += sum(map(is_ellipsis, statements))
     return count
 
 

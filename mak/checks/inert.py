@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, differing, is_cut
-from mak.checks.tree import parse
+from mak.checks.tree import blocks, parse
 from mak.model import Finding, Node
 from mak.source import SourceFile, decode
 
@@ -20,31 +20,32 @@ def _findings(change: Change) -> Iterator[Finding]:
     for _, before, after in change.files():
         if not is_cut(after):
             continue
+        found = [(node, text) for node in differing(after, before) for text in _inert(after, node)]
         known = Counter[str]()
-        for node in differing(before, after) if before else ():
+        for node in differing(before, after) if found else ():
             known.update(_inert(before, node))
-        for node in differing(after, before):
-            for statement in _inert(after, node):
-                known[statement] -= 1
-                if known[statement] < 0:
-                    yield Finding(
-                        CHECK.id,
-                        node.id,
-                        f"the statement `{statement}` in {node.id} does nothing; "
-                        "send working code, or nothing in its place",
-                        node.line,
-                    )
+        for node, text in found:
+            known[text] -= 1
+            if known[text] < 0:
+                yield Finding(
+                    CHECK.id,
+                    node.id,
+                    f"the statement `{text}` in {node.id} does nothing; "
+                    "send working code, or nothing in its place",
+                    node.line,
+                )
 
 
 def _inert(file: SourceFile | None, node: Node) -> Iterator[str]:
     """Yield the statements of a node that do nothing."""
-    for statement in (parse(decode(file, node.id)) if file else None) or ():
+    body = parse(decode(file, node.id)) if file else None
+    for statement in body or ():
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
             yield ast.unparse(statement)
-            continue
-        for part in ast.walk(statement):
-            if isinstance(part, ast.Expr) and _is_bare_value(part.value):
-                yield ast.unparse(part)
+    for block in blocks(body or []):
+        for statement in block:
+            if isinstance(statement, ast.Expr) and _is_bare_value(statement.value):
+                yield ast.unparse(statement)
 
 
 def _is_bare_value(value: ast.expr) -> bool:

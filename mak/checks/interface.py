@@ -262,4 +262,6 @@ def _qualname(definition: Definition) -> str:
     return f"{scope}.{definition.name}" if scope else definition.name
 
 
-CHECK = Check("interface", "an interface changed without those who use it", _findings)
+CHECK = Check(
+    "interface", "an interface changed without those who use it", _findings, looks_beyond=True
+)

@@ -158,4 +158,4 @@ def _unbound(module: symtable.SymbolTable) -> set[str]:
     return loaded - bound
 
 
-CHECK = Check("lost-symbol", "a symbol was lost", _findings)
+CHECK = Check("lost-symbol", "a symbol was lost", _findings, looks_beyond=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterator
+from functools import lru_cache
 
 from mak.model import Node
 from mak.source import SourceFile, decode
@@ -11,8 +13,12 @@ from mak.source import SourceFile, decode
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@lru_cache(32)
 def parse(text: str) -> list[ast.stmt] | None:
-    """Parse statements at any indentation; None: this Python cannot."""
+    """Parse statements at any indentation; None: this Python cannot.
+
+    Several rules look at the same nodes: leave the trees as they are.
+    """
     first = next(
         (line for line in text.split("\n") if line.strip() and line.lstrip()[0] != "#"), ""
     )
@@ -35,6 +41,21 @@ def function(file: SourceFile, node: Node) -> Function | None:
     if body is not None and len(body) == 1 and isinstance(body[0], Function):
         return body[0]
     return None
+
+
+def blocks(block: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """Yield a block of statements and all the blocks in it, however deep."""
+    todo = [block]
+    while todo:
+        block = todo.pop()
+        yield block
+        for statement in block:
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(statement, name, None)
+                if inner:
+                    todo.append(inner)
+            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                todo.append(part.body)
 
 
 def real_body(tree: Function) -> list[ast.stmt]:

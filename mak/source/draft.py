@@ -39,11 +39,16 @@ class Draft:
     base: Sources
     #: Files that differ from the base; None: deleted.
     changes: dict[str, SourceFile | None] = field(default_factory=dict)
+    #: Files that one proposal alone has changed, and that were checked with it.
+    checked: set[str] = field(default_factory=set)
+    _sources: Sources | None = None
 
     @property
     def sources(self) -> Sources:
         """The whole tree as it will be."""
-        return self.base.overlay(self.changes)
+        if self._sources is None:
+            self._sources = self.base.overlay(self.changes)
+        return self._sources
 
     def file(self, path: str) -> SourceFile | None:
         """Return a file as it will be; None when there will be none."""
@@ -75,10 +80,15 @@ class Draft:
             api_changed=frozenset().union(*(a.api_changed for a in applied)),
         )
 
-    def accept(self, proposal: Proposal) -> None:
-        """Make a proposal part of the draft."""
+    def accept(self, proposal: Proposal, *, checked: bool = False) -> None:
+        """Make a proposal part of the draft; `checked`: the checks have seen all of it."""
+        self._sources = None
         for path, file in proposal.files.items():
             before = self.before(path)
+            if checked and path not in self.changes:
+                self.checked.add(path)
+            else:
+                self.checked.discard(path)
             same = file.data == before.data if file and before else file is before
             if same:
                 self.changes.pop(path, None)
