@@ -50,7 +50,8 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
     imports = bool(kept) and kept[0] is before.nodes[0] and _imports_added(change, before, after)
     if imports:
         del kept[0]
-    loose = imports or any(node.path == before.path for node in (*change.created, *change.deleted))
+    came = imports and _own(before, before.nodes[0]) != _own(after, after.nodes[0])
+    loose = came or any(node.path == before.path for node in (*change.created, *change.deleted))
     bodies = _open_bodies(change, before)
     filled = {scope for scope in bodies if scope}
     kept = [node for node in kept if not _gives_way(before, node, filled)]
