@@ -38,7 +38,7 @@ def test_definition_that_goes_is_missed_also_after_its_task_was_judged() -> None
     """The task that was to change the caller may have failed meanwhile."""
     caller = NodeId("b.py", "caller")
     user = Reference("b.py", 0, 1, ReferenceKind.CALL, caller)
-    gone = replace(change(f"{FIRST}\n\n{LONG}", LONG), references=lambda node: [user])
+    gone = replace(change(f"{FIRST}\n\n{LONG}", LONG), references=lambda node, files: [user])
     for seen in (gone, replace(gone, checked=frozenset({PATH}))):
         assert [finding.check for finding in run_checks(seen)] == ["interface"]
     assert not run_checks(replace(gone, planned={caller}))
