@@ -71,7 +71,8 @@ class BuiltinAgent:
         if isinstance(sites, Refusal):
             return _refused(str(sites))
         granted = {slot.node for slot in assignment.slots}
-        granted.update(node.file for node in assignment.task.creates)
+        if left := sites.missed([slot.node for slot in assignment.slots if slot.exists]):
+            return _refused(f"{sites.sentence} needs {_list(left)} too, which it may not write")
         edits = sites.edits(tree, granted)
         if not edits:
             why = f"{sites.sentence} changes nothing in what this task may write"
@@ -88,6 +89,8 @@ def _plan(request: str, sources: Sources) -> dict[str, Any]:
     if isinstance(intents, str):
         raise PlanError(_not_understood(intents), hint=_understood())
     steps = _steps(intents, sources)
+    for sites, _ in steps:
+        _see_that_all_is_shared(sites)
     tasks: list[dict[str, Any]] = []
     decisions: list[str] = []
     made: list[list[str]] = []
@@ -201,6 +204,17 @@ def _shares(sites: Sites) -> Iterable[tuple[tuple[NodeId, ...], tuple[NodeId, ..
             yield named, made if begin == 0 else (), path
 
 
+def _see_that_all_is_shared(sites: Sites) -> None:
+    """See that the tasks write every unit, and each of them once."""
+    shares = [write for writes, _, _ in _shares(sites) for write in writes]
+    wanted = {_written(unit, sites) for unit in sites.units}
+    if not wanted <= set(shares) or len(shares) != len(set(shares)):
+        raise MakBug(f"planning {sites.sentence}: tasks do not write what changes, once each")
+    holders = {holder for unit in sites.units for holder in unit.containers}
+    if twice := sorted(holders.intersection(sites.units)):
+        raise MakBug(f"planning {sites.sentence}: {_list(twice)} holds what else is written")
+
+
 def _written(unit: NodeId, sites: Sites) -> NodeId:
     """Return what a task has to be granted to change a unit as it does."""
     if unit in sites.api and unit.aspect is Aspect.TEXT and not unit.is_file:
@@ -215,6 +229,10 @@ def _goal(sentence: str, path: str) -> str:
 def _decision(sites: Sites) -> str:
     nodes, files = len(sites.units), len(sites.paths)
     return f"{sites.sentence}: {_count(nodes, 'node')} in {_count(files, 'file')}"
+
+
+def _list(nodes: Sequence[NodeId]) -> str:
+    return ", ".join(map(str, nodes))
 
 
 def _count(number: int, noun: str) -> str:

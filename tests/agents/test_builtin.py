@@ -290,3 +290,50 @@ def test_a_class_is_granted_with_its_members() -> None:
     }
     found = plan(files, "rename a.C to D")
     assert _all(found.tasks[1].writes) == ["b.py::@header", "b.py::@body"]
+
+
+OVERLOADED = {
+    "a.py": b"""from typing import overload
+
+
+@overload
+def f(x: int) -> int: ...
+@overload
+def f(x: str) -> str: ...
+def f(x):
+    return x
+""",
+    "b.py": b"from a import f\n\nY = f(1)\n",
+}
+
+
+def test_overloads_are_renamed_with_what_uses_them() -> None:
+    """Only the users were: the plan named a unit that was none, and it was passed over."""
+    found = plan(OVERLOADED, "rename a.f to g")
+    after = carry_out(OVERLOADED, found, random.Random(0))
+    assert after == {
+        path: data.replace(b"f(", b"g(").replace(b"import f", b"import g")
+        for path, data in OVERLOADED.items()
+    }
+
+
+@pytest.mark.parametrize("node", ["f", "f[overload]", "f[overload]#2"])
+def test_a_task_that_may_write_only_a_part_of_a_unit_is_refused(node: str) -> None:
+    reply = answer(Task("t1", "rename a.f to g", (NodeId("a.py", node).api,)), sources(OVERLOADED))
+    assert reply.status is ReplyStatus.REFUSED
+    assert reply.reason == "rename a.py::f to g needs a.py too, which it may not write"
+
+
+def test_a_class_without_its_members_is_refused() -> None:
+    files = {"a.py": b"class C:\n    def m(self):\n        return C\n"}
+    reply = answer(Task("t1", "rename a.C to D", (NodeId("a.py", "C").api,)), sources(files))
+    assert reply.status is ReplyStatus.REFUSED
+    assert "needs a.py::C#all too" in reply.reason
+
+
+def test_a_grant_of_the_whole_file_holds_every_place_in_it() -> None:
+    base = sources(big(3))
+    reply = answer(Task("t1", "rename a.f to g", (NodeId("b.py"),)), base)
+    assert reply.status is ReplyStatus.EDITED
+    assert len(reply.edits) == 4
+    assert isinstance(Draft(base).propose(reply.edits, frozenset((NodeId("b.py"),))), Proposal)

@@ -97,13 +97,26 @@ class Sites:
         units = (unit.path for unit in self.units)
         return tuple(sorted({*units, *self.additions, *(node.path for node in self.creates)}))
 
-    def edits(
-        self, sources: Sources, units: Collection[NodeId], path: str = ""
-    ) -> tuple[Edit, ...]:
-        """Return the edits of these units, and the additions of `path`."""
+    def missed(self, units: Collection[NodeId]) -> tuple[NodeId, ...]:
+        """Return the units that hold some of `units` but are not among them.
+
+        Whoever may write just those would leave a part of the change out.
+        """
+        given = frozenset(unit.node for unit in units)
+        outer = given.union(c.node for unit in given for c in unit.containers)
+        return tuple(
+            unit
+            for unit in self.units
+            if unit.node in outer
+            and (unit.is_file or unit.aspect is Aspect.ALL)
+            and not _is_within(unit, units)
+        )
+
+    def edits(self, sources: Sources, units: Collection[NodeId]) -> tuple[Edit, ...]:
+        """Return the edits of what lies in these units, and the additions of their files."""
         found: list[Edit] = []
         for unit in self.units:
-            if unit not in units:
+            if not _is_within(unit, units):
                 continue
             if unit in self.deletes:
                 found.append(Delete(unit))
@@ -113,7 +126,7 @@ class Sites:
                 found.append(Delete(unit) if empty else Replace(unit, text))
         for path, additions in self.additions.items():
             own = [unit for unit in self.units if unit.path == path]
-            if own[0] in units if own else any(unit.path == path for unit in units):
+            if _is_within(own[0], units) if own else any(unit.path == path for unit in units):
                 found.extend(additions)
         return tuple(found)
 
@@ -250,6 +263,11 @@ class Survey:
         reasons = list(self.troubles)
         places = tuple(doubt for reason in reasons for doubt in sorted(self.troubles[reason]))
         return Refusal(f"{what}: {' and '.join(reasons)}", places)
+
+
+def _is_within(unit: NodeId, units: Collection[NodeId]) -> bool:
+    """Whether a unit is one of some, or lies in one of them."""
+    return unit in units or any(container in units for container in unit.containers)
 
 
 def _around(node: NodeId) -> NodeId:
