@@ -26,7 +26,7 @@ from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
 from mak.landing import newer, sources_at, versions
-from mak.model import NodeId, Outcome, Plan, RunState, Usage
+from mak.model import NodeId, Outcome, Plan, RunState, Usage, branch_name, is_branch
 from mak.plan import (
     Answer,
     Estimate,
@@ -39,7 +39,7 @@ from mak.plan import (
 )
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
-from mak.source import Conflict, Sources, merge, split
+from mak.source import Conflict, Sources, decode, merge, split
 from mak.store import Store, Undone
 from mak.waves import Waves, policy
 
@@ -61,6 +61,8 @@ class Review:
     estimate: Estimate
     #: Says why a changed plan cannot be carried out; empty: it can.
     problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()
+    #: The text of a node; empty: there is none yet.
+    text: Callable[[NodeId], str] = lambda node: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,9 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
         )
     if meta.branch != store.branch:
         raise UsageError(
-            f"recovering {run_id}: it works on {meta.branch}, not on {store.branch}",
-            hint=f"git switch {meta.branch.removeprefix('refs/heads/')}",
+            f"recovering {run_id}: it works on {branch_name(meta.branch)}, "
+            f"not on {branch_name(store.branch)}",
+            hint=f"git switch {branch_name(meta.branch)}" if is_branch(meta.branch) else "",
         )
     plan = runlog.read_plan(store, run_id)
     if plan is None:
@@ -226,11 +229,22 @@ def _view(
 ) -> Review:
     def problems(changed: Plan) -> tuple[str, ...]:
         result = ground(changed, sources, check_path=store.check_path)
-        return result.reasons if isinstance(result, Ungrounded) else ()
+        if isinstance(result, Ungrounded):
+            return result.reasons
+        error = _in_the_way(store, result.plan)
+        return (str(error),) if error else ()
+
+    def text(node: NodeId) -> str:
+        if node.path not in sources:
+            return ""
+        try:
+            return decode(sources.file(node.path), node.node)
+        except KeyError:
+            return ""
 
     cost = estimate(plan, sources, models=options.models)
     hot = tuple(hot_nodes(plan))
-    return Review(plan, levels(plan), tuple(remarks), hot, cost, problems)
+    return Review(plan, levels(plan), tuple(remarks), hot, cost, problems, text)
 
 
 async def _reviewed(
@@ -238,6 +252,7 @@ async def _reviewed(
 ) -> Plan | None:
     """Return the plan that was approved and may be written, or None."""
     first = {task.id for task in review.plan.tasks}
+    _refuse_in_the_way(store, review.plan)
     while options.review is not None:
         decision = await options.review(review)
         if not decision.approved:
@@ -246,26 +261,35 @@ async def _reviewed(
         if decision.plan is None:
             break
         review = _grounded(store, sources_at(store, store.tip()), decision.plan, options)
+        _refuse_in_the_way(store, review.plan)
+    if options.review is not None:
+        _refuse_in_the_way(store, review.plan)  # a review takes as long as it takes
     kept = {task.id for task in review.plan.tasks}
     emit(events.Reviewed(approved=True, dropped=tuple(sorted(first - kept))))
-    _refuse_uncommitted(store, review.plan)
     return review.plan
 
 
-def _refuse_uncommitted(store: Store, plan: Plan) -> None:
+def _refuse_in_the_way(store: Store, plan: Plan) -> None:
+    if error := _in_the_way(store, plan):
+        raise error
+
+
+def _in_the_way(store: Store, plan: Plan) -> MakError | None:
+    """Return why the files that a plan writes to must not be touched; None: they may."""
     paths = sorted({node.path for task in plan.tasks for node in (*task.writes, *task.creates)})
     dirty = store.uncommitted(paths)
     if dirty:
-        raise MakError(
+        return MakError(
             f"the plan writes to files with uncommitted changes: {', '.join(dirty)}",
             hint=f"commit or stash them first: git stash push -u -- {' '.join(dirty)}",
         )
     ignored = store.ignored(paths)
     if ignored:
-        raise MakError(
+        return MakError(
             f"the plan writes to files that Git ignores: {', '.join(ignored)}",
             hint="take them out of the plan, or out of .gitignore",
         )
+    return None
 
 
 # ------------------------------------------------------------------------------------ around it
@@ -341,11 +365,13 @@ def _newest_unfinished(store: Store) -> str:
     elsewhere = ""
     for run_id in store.runs():
         meta = runlog.read_meta(store, run_id)
-        if meta and runlog.is_unfinished(store, run_id):
+        if meta and runlog.is_recoverable(store, run_id):
             if meta.branch == store.branch:
                 return run_id
-            elsewhere = elsewhere or f"; {run_id}, which was, works on {meta.branch}"
-    raise UsageError(f"recovering: no run on this branch was cut off{elsewhere}", hint="mak log")
+            elsewhere = elsewhere or f"; {run_id}, which was, works on {branch_name(meta.branch)}"
+    raise UsageError(
+        f"recovering: no run on {branch_name(store.branch)} was cut off{elsewhere}", hint="mak log"
+    )
 
 
 def _meta(run_id: str, store: Store, request: str | Plan, options: Options) -> Meta:

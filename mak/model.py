@@ -392,3 +392,21 @@ class Outcome:
     usage: Usage = Usage()
     #: Why it stopped short, in one line; empty when everything landed.
     reason: str = ""
+
+
+# ------------------------------------------------------------------------------------- branches
+
+#: How the branch of a worktree with a detached HEAD begins; its name would be nobody's.
+DETACHED = "detached:"
+#: How a planner's decision begins that leaves something to a person.
+LEFT = "left to a person: "
+
+
+def is_branch(ref: str) -> bool:
+    """Whether a branch is one, and not a detached HEAD."""
+    return not ref.startswith(DETACHED)
+
+
+def branch_name(ref: str) -> str:
+    """Return a branch as people write it."""
+    return ref.removeprefix("refs/heads/") if is_branch(ref) else "a detached HEAD"

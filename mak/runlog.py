@@ -173,6 +173,11 @@ def is_unfinished(store: Store, run: str) -> bool:
     return outcome is None or outcome["state"] in (RunState.INTERRUPTED, RunState.HELD)
 
 
+def is_recoverable(store: Store, run: str) -> bool:
+    """Whether a run is unfinished and there is something to go on with: an approved plan."""
+    return is_unfinished(store, run) and store.run_document(run, "plan.json") is not None
+
+
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as the document that ``--json`` prints and the run keeps."""
     return {

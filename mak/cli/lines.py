@@ -24,7 +24,7 @@ from mak.events import (
     WaveHeld,
     WaveMerged,
 )
-from mak.model import Usage
+from mak.model import Usage, branch_name
 
 #: Names of nodes shown in one line; the rest is counted.
 SHOWN = 3
@@ -46,7 +46,7 @@ def line(event: Event) -> Line:
     match event:
         case RunStarted(run, branch, base, recovered):
             at = f" at {base[:10]}" if base else " (no commit yet)"
-            text = f"{run} on {short_branch(branch)}{at}"
+            text = f"{run} on {branch_name(branch)}{at}"
             return Line("recover" if recovered else "run", text, "bold")
         case PlanAsked(model, attempt, reason):
             again = f", attempt {attempt}: {reason}" if attempt > 1 else ""
@@ -136,11 +136,6 @@ def seconds(value: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02}s"
     return f"{whole // 3600}h{whole % 3600 // 60:02}m"
-
-
-def short_branch(ref: str) -> str:
-    """Return a branch as people write it."""
-    return ref.removeprefix("refs/heads/")
 
 
 def _after(text: str) -> str:

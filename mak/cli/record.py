@@ -6,12 +6,12 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mak.cli.lines import money, short_branch
+from mak.cli.lines import money
 from mak.cli.progress import Progress
 from mak.cli.runs import state_of, when
 from mak.errors import StoreError
 from mak.events import Event, WaveCommitted
-from mak.model import Outcome, Plan, Reply, TaskState
+from mak.model import Outcome, Plan, Reply, TaskState, branch_name
 from mak.runlog import (
     Meta,
     outcome_from_json,
@@ -113,7 +113,7 @@ class Record:
         return (
             self.run,
             when(self.meta.started),
-            f"{self.state} on {short_branch(self.meta.branch)}",
+            f"{self.state} on {branch_name(self.meta.branch)}",
             f"{self._done()}/{len(self.plan.tasks)}",
             money(self._usage().cost),
             request if len(request) <= width else request[: width - 1] + "…",

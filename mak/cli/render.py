@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mak.cli.lines import count, money, short, short_branch
+from mak.cli.lines import count, money, short
 from mak.cli.progress import Progress
 from mak.cli.runs import next_command
 from mak.cli.story import used
-from mak.model import NodeId, Outcome, RunState, Task, TaskState
+from mak.model import NodeId, Outcome, RunState, Task, TaskState, branch_name
 
 if TYPE_CHECKING:
     from mak.kernel import Review
@@ -105,7 +105,7 @@ def outcome(ended: Outcome, progress: Progress, branch: str) -> Iterator[Styled]
     text = f"Run {ended.run} {_ENDED[ended.state]}"
     if ended.tasks:
         total = count(len(ended.tasks), "task")
-        text += f": {landed} of {total} landed in {commits} on {short_branch(branch)}"
+        text += f": {landed} of {total} landed in {commits} on {branch_name(branch)}"
     yield Styled(text, style)
     if ended.reason and ended.state is not RunState.DONE:
         yield Styled(f"  {ended.reason}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from mak.cli.lines import count, line, money, seconds, short_branch, tokens
+from mak.cli.lines import count, line, money, seconds, tokens
 from mak.cli.record import Record
 from mak.cli.runs import next_command, when
 from mak.events import ReplyRejected, RunFinished
-from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, Usage
+from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, Usage, branch_name
 
 #: Nodes of a task that are listed one by one.
 NODES = 8
@@ -21,7 +21,7 @@ def run(record: Record) -> Iterator[str]:
     at = meta.base[:10] or "an unborn branch"
     yield f"run      {meta.run} ({record.state})"
     yield f"request  {_indented(meta.request, 9)}"
-    yield f"branch   {short_branch(meta.branch)}, from {at}"
+    yield f"branch   {branch_name(meta.branch)}, from {at}"
     yield f"started  {when(meta.started)}{_took(record)}"
     yield f"models   {', '.join(meta.models)}; planner {meta.planner}"
     if outcome and outcome.reason:

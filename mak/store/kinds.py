@@ -41,7 +41,7 @@ def discover(work_dir: Path) -> pygit2.Repository:
     try:
         found = pygit2.discover_repository(str(work_dir))
         if found is None:
-            raise RepositoryRefused(
+            raise UsageError(
                 f"opening {work_dir}: not in a Git repository",
                 hint="git init && git add . && git commit -m 'first commit'",
             )

@@ -20,14 +20,13 @@ import pygit2
 from pygit2.enums import ReferenceType
 
 from mak.errors import RepositoryRefused, StoreError, UsageError
+from mak.model import DETACHED
 from mak.store import kinds, objects, refs
 from mak.store.git import Git
 
 T = TypeVar("T")
 
 _HEADS = "refs/heads/"
-#: How the branch of a worktree with a detached HEAD is written.
-DETACHED = "detached:"
 
 
 class Repository:

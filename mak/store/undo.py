@@ -13,6 +13,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from mak.errors import StoreError
+from mak.model import branch_name
 from mak.store import message, treeops
 from mak.store.objects import blob_id
 from mak.store.repository import git_errors
@@ -133,8 +134,9 @@ class _Inverse:
         if undone and not any_left:
             self._refuse(f"it was undone already, by {undone[:10]}", f"git revert {undone[:10]}")
         if not any_left:
-            branch = self.store.branch.removeprefix("refs/heads/")
-            self._refuse(f"no commit of it is on {branch}", f"mak show {self.run}")
+            self._refuse(
+                f"no commit of it is on {branch_name(self.store.branch)}", f"mak show {self.run}"
+            )
 
     def _history(self) -> Iterator[pygit2.Commit]:
         """Yield the branch's own commits, newest first."""

@@ -442,6 +442,79 @@ def test_ctrl_c_while_planning_changes_nothing(
     assert latest(desk, capsys)["state"] == "interrupted"
 
 
+def test_recovering_passes_over_runs_whose_plan_was_never_approved(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.answers(SLOW)
+    process = start(desk, *desk.args())
+    wait_for(process, "ok       one")
+    process.kill()
+    process.communicate(timeout=30)
+    run = latest(desk, capsys)["run"]
+    script = desk.script.with_name("slow.json")
+    script.write_text(json.dumps({"plan": [{"delay_s": 30, "raw": ""}]}))
+    more = ["--task", "x", "--no-review", "--models", f"scripted:{script}"]
+    process = start(desk, *desk.at("run", *more))
+    wait_for(process, "plan     asking")
+    process.kill()
+    process.communicate(timeout=30)
+    assert latest(desk, capsys)["state"] == "unfinished"
+
+    desk.answers({**FAST, "one": []})
+    assert main(["run", "--recover", "--work-dir", str(desk.root)]) == 0
+    assert f"Run {run} is done: 3 of 3 tasks landed" in capsys.readouterr().out
+
+
+def test_uncommitted_changes_are_refused_before_the_plan_is_approved(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk.root / "b.py").write_text("mine = 1\n")
+    assert main(desk.args()) == 1
+    err = capsys.readouterr().err
+    assert "the plan writes to files with uncommitted changes: b.py" in err
+    assert "approved" not in err
+    assert main(desk.args(review=True)) == 2  # no terminal here
+    code, _, shown = on_terminal(desk.args(review=True), "")
+    assert code == 1
+    assert "[a]pprove" not in shown and "uncommitted changes: b.py" in shown
+
+
+def test_edited_plan_that_writes_to_an_uncommitted_file_is_told_at_the_review(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.root / "b.py").write_text("mine = 1\n")
+    other = desk.plan.with_name("other.json")
+    other.write_text(json.dumps(PLAN))
+    desk.plan.write_text(json.dumps({**PLAN, "tasks": PLAN["tasks"][:2]}))
+    monkeypatch.setenv("EDITOR", f"cp '{other}'")
+    code, _, shown = on_terminal(desk.args(review=True), "e\nq\n")
+    assert code == 1
+    assert "uncommitted changes: b.py" in shown and "was declined" not in shown
+    Path(shown.partition("mak run --plan ")[2].split()[0]).unlink()
+
+
+@pytest.mark.parametrize("command", ["run", "log"])
+def test_detached_head_is_called_that(
+    command: str, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(desk.root, "switch", "-q", "--detach")
+    assert main(desk.args()) == 0
+    if command == "log":
+        capsys.readouterr()
+        assert main(desk.at("log")) == 0
+    out, err = capsys.readouterr()
+    assert "on a detached HEAD" in out
+    assert "detached:" not in out + err
+
+
+@pytest.mark.parametrize("command", ["log", "undo", "locks"])
+def test_folder_outside_a_repository_is_a_usage_error(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--work-dir", str(tmp_path)]) == 2
+    assert "not in a Git repository" in capsys.readouterr().err
+
+
 def test_run_goes_on_when_nobody_reads_its_progress(desk: Desk) -> None:
     command = " ".join(f"'{word}'" for word in [sys.executable, "-m", "mak", *desk.args("--json")])
     out = desk.root.parent / "out.json"
@@ -453,7 +526,7 @@ def test_nothing_to_recover_is_a_usage_error(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "--recover", "--work-dir", str(desk.root)]) == 2
-    assert "no run on refs/heads/main was cut off" in capsys.readouterr().err
+    assert "no run on main was cut off" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------ on a terminal

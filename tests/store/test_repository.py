@@ -261,9 +261,10 @@ def test_each_thread_has_a_handle_of_its_own(make_repo: MakeRepo) -> None:
 
 
 def test_no_repository_at_all(tmp_path: Path) -> None:
-    error = refused(tmp_path)
-    assert str(error) == f"opening {tmp_path}: not in a Git repository"
-    assert error.hint.startswith("git init && ")
+    with pytest.raises(UsageError) as caught:
+        Store.open(tmp_path)
+    assert str(caught.value) == f"opening {tmp_path}: not in a Git repository"
+    assert caught.value.hint.startswith("git init && ")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

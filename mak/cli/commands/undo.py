@@ -26,15 +26,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Undo one run."""
     folder = work_dir(args)
-    from mak.cli.lines import count, short_branch
+    from mak.cli.lines import count
     from mak.cli.runs import find_run, last_effective
     from mak.kernel import undo
+    from mak.model import branch_name
     from mak.store import Store
 
     with Store.open(folder, branch=args.branch) as store:
         run_id = find_run(store, args.id or last_effective(store))
         undone = undo(store, run_id)
-        branch = short_branch(store.branch)
+        branch = branch_name(store.branch)
     if args.json:
         terminal.write_json(
             {
