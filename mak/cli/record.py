@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mak.cli.lines import money
 from mak.cli.progress import Progress
-from mak.cli.runs import state_of, when
+from mak.cli.runs import REFUSED, state_of, undoings, when
 from mak.errors import StoreError
 from mak.events import Event, WaveCommitted
-from mak.model import Outcome, Plan, Reply, TaskState, branch_name
+from mak.model import Outcome, Plan, Reply, RunState, TaskState, branch_name
 from mak.runlog import (
     Meta,
     outcome_from_json,
@@ -39,6 +40,8 @@ class Record:
     events: tuple[tuple[float, Event], ...] = ()
     #: By task and attempt.
     replies: dict[tuple[str, int], Reply] = field(default_factory=dict)
+    #: The commit on this branch that takes it back; empty: there is none.
+    undone: str = ""
 
     @property
     def run(self) -> str:
@@ -49,6 +52,19 @@ class Record:
     def state(self) -> str:
         """How it ended, or that it did not."""
         return state_of(self.outcome)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it failed before it had a plan to carry out."""
+        failed = self.outcome is not None and self.outcome.state is RunState.FAILED
+        return failed and not self.plan.tasks
+
+    @property
+    def standing(self) -> str:
+        """What became of it, for people."""
+        if self.undone:
+            return "undone"
+        return REFUSED if self.is_refused else self.state
 
     @property
     def waves(self) -> tuple[WaveCommitted, ...]:
@@ -76,6 +92,8 @@ class Record:
         return {
             "run": self.run,
             "state": self.state,
+            "undone": self.undone,
+            "reason": self.outcome.reason if self.outcome else "",
             "request": self.meta.request,
             "branch": self.meta.branch,
             "base": self.meta.base,
@@ -108,15 +126,16 @@ class Record:
         }
 
     def row(self, width: int) -> tuple[str, ...]:
-        """Return what ``mak log`` says of it, the request cut to `width`."""
-        request = " ".join(self.meta.request.split())
+        """Return what ``mak log`` says of it, in the last column at most `width` characters."""
+        last = self.outcome.reason if self.outcome and self.is_refused else self.meta.request
+        last = " ".join(last.split())
         return (
             self.run,
             when(self.meta.started),
-            f"{self.state} on {branch_name(self.meta.branch)}",
-            f"{self._done()}/{len(self.plan.tasks)}",
+            f"{self.standing} on {branch_name(self.meta.branch)}",
+            "-" if self.is_refused else f"{self._done()}/{len(self.plan.tasks)}",
             money(self._usage().cost),
-            request if len(request) <= width else request[: width - 1] + "…",
+            last if len(last) <= width else last[: width - 1] + "…",
         )
 
     def _done(self) -> int:
@@ -127,20 +146,26 @@ class Record:
         return self.outcome.usage if self.outcome else self.progress().usage
 
 
-def read_record(store: Store, run: str, *, details: bool = False) -> Record:
+def read_record(
+    store: Store, run: str, *, details: bool = False, undone: Mapping[str, str] | None = None
+) -> Record:
     """Read the record of a run: with `details` its events and replies too.
 
-    Raises `StoreError` when there is no record that can be read.
+    `undone` are the runs that were taken back; None: find out. Raises `StoreError` when there is
+    no record that can be read.
     """
     meta = read_meta(store, run)
     if meta is None:
         raise StoreError(f"reading run {run}: its record holds no meta.json")
+    if undone is None:
+        undone = undoings(store, meta.base)
     data = read_outcome(store, run)
     wanted = details or data is None
     return Record(
         meta=meta,
         plan=read_plan(store, run) or Plan(meta.request, ()),
         outcome=None if data is None else outcome_from_json(data),
+        undone=undone.get(run, ""),
         events=tuple(read_events(store, run)) if wanted else (),
         replies=(
             {key: parked.reply for key, parked in read_replies(store, run).items()}

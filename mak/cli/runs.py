@@ -7,13 +7,17 @@ import time
 from typing import TYPE_CHECKING
 
 from mak.errors import UsageError
-from mak.model import Outcome, RunState
+from mak.model import Outcome, RunState, branch_name
 
 if TYPE_CHECKING:
     from mak.store import Store
 
+#: Trailers of commits: the run whose wave it is, and the run that it takes back.
+RUN, UNDOES = "MAK-Run", "MAK-Undoes"
 #: How a run is called that has no outcome in its record.
 UNFINISHED = "unfinished"
+#: How one is called that failed before it had a plan to carry out.
+REFUSED = "refused"
 
 
 def find_run(store: Store, text: str) -> str:
@@ -36,15 +40,26 @@ def find_run(store: Store, text: str) -> str:
     raise UsageError(f"no run {text!r}{advice}", hint="mak log")
 
 
-def last_effective(store: Store) -> str:
-    """Return the newest run that did not end without a commit; empty when there is none."""
-    from mak.runlog import read_outcome
+def last_landed(store: Store) -> str:
+    """Return the newest run that has commits on the branch; raise `UsageError`: none has."""
+    from mak.runlog import read_meta, read_outcome
 
-    for run in store.runs():
-        outcome = read_outcome(store, run)
-        if outcome is None or outcome["waves"]:
+    runs, tip = store.runs(), store.tip()
+    for run in runs:
+        outcome, meta = read_outcome(store, run), read_meta(store, run)
+        if meta is None or (outcome is not None and not outcome["waves"]):
+            continue
+        if any(found.get(RUN) == run for _, found in store.trailers(tip, meta.base)):
             return run
-    return ""
+    find_run(store, "")
+    where = branch_name(store.branch)
+    raise UsageError(f"no run has a commit on {where}", hint="mak log")
+
+
+def undoings(store: Store, base: str) -> dict[str, str]:
+    """Return the runs that were taken back on the branch since `base`, with the commits."""
+    since = store.trailers(store.tip(), base)
+    return {found[UNDOES]: commit for commit, found in reversed(since) if UNDOES in found}
 
 
 def when(started: float) -> str:
@@ -58,7 +73,7 @@ def state_of(outcome: Outcome | None) -> str:
 
 
 def next_command(run: str, state: RunState | None) -> str:
-    """Return what a person is likely to type next."""
+    """Return what a person is likely to type after a run."""
     match state:
         case RunState.DONE:
             return f"mak show {run}"

@@ -9,7 +9,7 @@ from mak.cli.lines import count, line, money, seconds, tokens
 from mak.cli.record import Record
 from mak.cli.runs import next_command, when
 from mak.events import ReplyRejected, RunFinished
-from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, Usage, branch_name
+from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, RunState, Usage, branch_name
 
 #: Nodes of a task that are listed one by one.
 NODES = 8
@@ -19,7 +19,7 @@ def run(record: Record) -> Iterator[str]:
     """Tell the whole run."""
     meta, outcome = record.meta, record.outcome
     at = meta.base[:10] or "an unborn branch"
-    yield f"run      {meta.run} ({record.state})"
+    yield f"run      {meta.run} ({record.standing})"
     yield f"request  {_indented(meta.request, 9)}"
     yield f"branch   {branch_name(meta.branch)}, from {at}"
     yield f"started  {when(meta.started)}{_took(record)}"
@@ -44,7 +44,21 @@ def run(record: Record) -> Iterator[str]:
     yield ""
     usage = outcome.usage if outcome else record.progress().usage
     yield f"used     {used(usage)}"
-    yield f"next     {next_command(meta.run, outcome.state if outcome else None)}"
+    if record.undone:
+        yield f"undone   by {record.undone[:10]}"
+    elif following := _next(record):
+        yield f"next     {following}"
+
+
+def _next(record: Record) -> str:
+    """Return what a person is likely to type who has seen the run; empty: that is their affair."""
+    state = record.outcome.state if record.outcome else None
+    if state is RunState.DONE:
+        return f"mak undo {record.run}" if record.waves else ""
+    if state is RunState.FAILED:
+        again = f"mak show {record.run} --plan > plan.yaml; mak run --plan plan.yaml"
+        return again if record.plan.tasks else ""
+    return next_command(record.run, state)
 
 
 def task(record: Record, task_id: str) -> Iterator[str]:

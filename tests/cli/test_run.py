@@ -245,6 +245,54 @@ def test_undo_passes_over_runs_that_changed_nothing(
     assert f"undoing {run}: it was undone already" in capsys.readouterr().err
 
 
+def test_undo_takes_the_last_run_that_has_commits_on_this_branch(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    run = latest(desk, capsys)["run"]
+    git(desk.root, "switch", "-q", "-c", "other")
+    request = ["--task", "rename a.f to first", "--models", "builtin", "--no-review"]
+    assert main(desk.at("run", *request)) == 0
+    git(desk.root, "switch", "-q", "main")
+    assert main(desk.at("undo")) == 0
+    assert f"Took back 2 commits of {run}" in capsys.readouterr().out
+    git(desk.root, "reset", "-q", "--hard", "HEAD~3")
+    assert main(desk.at("undo")) == 2
+    assert "no run has a commit on main" in capsys.readouterr().err
+
+
+def test_log_and_show_tell_that_a_run_was_undone(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.args()) == 0
+    run = latest(desk, capsys)["run"]
+    assert latest(desk, capsys)["undone"] == ""
+    assert main(desk.at("show")) == 0
+    assert capsys.readouterr().out.endswith(f"next     mak undo {run}\n")
+    assert main(desk.at("undo")) == 0
+    by = git(desk.root, "rev-parse", "HEAD").strip()
+    assert (latest(desk, capsys)["state"], latest(desk, capsys)["undone"]) == ("done", by)
+    assert main(desk.at("log")) == 0
+    assert "undone on main" in capsys.readouterr().out
+    assert main(desk.at("show")) == 0
+    out = capsys.readouterr().out
+    assert f"run      {run} (undone)" in out and out.endswith(f"undone   by {by[:10]}\n")
+    git(desk.root, "reset", "-q", "--hard", "HEAD~1")
+    assert main(desk.at("log")) == 0
+    assert "done on main" in capsys.readouterr().out
+
+
+def test_log_tells_in_one_line_why_a_request_was_refused(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(desk.at("run", "--task", "make it nicer", "--no-review")) == 1
+    capsys.readouterr()
+    assert main(desk.at("log")) == 0
+    _, row = capsys.readouterr().out.splitlines()
+    assert "refused on main" in row and "  -  " in row
+    assert "the built-in planner does not understand 'make it nicer'" in row
+
+
 def test_undo_keeps_what_was_written_since_in_other_nodes(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

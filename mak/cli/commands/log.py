@@ -10,7 +10,7 @@ from mak.cli.options import add_json, add_work_dir, positive, work_dir
 
 #: Runs that are listed unless more are asked for.
 LIMIT = 20
-#: Characters of a request in the list.
+#: Characters of a request, or of the reason why there was no plan, in the list.
 WIDTH = 60
 
 
@@ -32,11 +32,17 @@ def run(args: Namespace) -> int:
     """List runs."""
     folder = work_dir(args)
     from mak.cli.record import read_record
+    from mak.cli.runs import undoings
+    from mak.runlog import read_meta
     from mak.store import Store
 
     with Store.open(folder, write=False) as store:
         runs = store.runs()
-        records = [read_record(store, run) for run in runs[: args.limit]]
+        listed = runs[: args.limit]
+        oldest = read_meta(store, listed[-1]) if listed else None
+        # A run is taken back after it began.
+        undone = undoings(store, oldest.base) if oldest else {}
+        records = [read_record(store, run, undone=undone) for run in listed]
     if args.json:
         terminal.write_json([record.summary() for record in records])
         return EXIT_DONE

@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="RUN",
         nargs="?",
         default="",
-        help="the run, or how it begins (default: the last one that did not end without a commit)",
+        help="the run, or how it begins (default: the last one with commits on the branch)",
     )
     add_work_dir(parser)
     parser.add_argument("--branch", metavar="NAME", help="the branch (default: the one here)")
@@ -27,13 +27,13 @@ def run(args: Namespace) -> int:
     """Undo one run."""
     folder = work_dir(args)
     from mak.cli.lines import count
-    from mak.cli.runs import find_run, last_effective
+    from mak.cli.runs import find_run, last_landed
     from mak.kernel import undo
     from mak.model import branch_name
     from mak.store import Store
 
     with Store.open(folder, branch=args.branch) as store:
-        run_id = find_run(store, args.id or last_effective(store))
+        run_id = find_run(store, args.id) if args.id else last_landed(store)
         undone = undo(store, run_id)
         branch = branch_name(store.branch)
     if args.json:
