@@ -468,7 +468,7 @@ class Waves:
         if self.plan.atomic:
             raise Stop(
                 RunState.FAILED,
-                f"{task} failed ({reason}), and this plan lands as a whole or not at all",
+                f"{task} failed, and this plan lands as a whole or not at all",
             )
 
     # ------------------------------------------------------------------------ landing
@@ -617,7 +617,7 @@ class Waves:
                 )
                 for task, turn in self.turns.items()
             },
-            findings=tuple(self.findings),
+            findings=tuple(dict.fromkeys(self.findings)),
             usage=sum((turn.usage for turn in self.turns.values()), self.usage),
             reason=reason,
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mak.cli.lines import count, money, short
+from mak.cli.lines import count, money, short, some
 from mak.cli.progress import Progress
 from mak.cli.runs import next_command
 from mak.cli.story import used
@@ -113,20 +113,71 @@ def outcome(ended: Outcome, progress: Progress, branch: str) -> Iterator[Styled]
         subject = progress.subjects.get(wave.commit, "")
         yield Styled(f"  {wave.commit[:10]}  {subject}")
         yield Styled(f"              {', '.join(wave.tasks)}")
-    lost = {name: task for name, task in ended.tasks.items() if task.state is not TaskState.DONE}
-    if lost:
-        yield Styled("Not landed", "bold")
-        for name, task in lost.items():
-            tried = f" after {count(task.attempts, 'attempt')}" if task.attempts > 1 else ""
-            why = f": {task.reason}" if task.reason else ""
-            yield Styled(f"  {name}  {task.state}{tried}{why}")
-    if ended.findings:
-        yield Styled("Findings", "bold")
-        for finding in ended.findings:
-            line = f":{finding.line}" if finding.line else ""
-            yield Styled(f"  {finding.node}{line}  {finding.check}: {finding.message}")
+    if ended.state in (RunState.INTERRUPTED, RunState.HELD) and ended.tasks:
+        yield Styled(f"  {_standing(ended)}")
+    yield from _lost(ended)
+    yield from _findings(ended)
     yield Styled(f"Used: {used(ended.usage)}")
     yield Styled(f"Next: {next_command(ended.run, ended.state)}")
+
+
+def _standing(ended: Outcome) -> str:
+    """Say how far an unfinished run got."""
+    states = [task.state for task in ended.tasks.values()]
+    settled = sum(state in (TaskState.SETTLED, TaskState.DONE) for state in states)
+    parts = [f"{settled} of {count(len(states), 'task')} {_were(settled)} settled"]
+    if begun := states.count(TaskState.RUNNING):
+        parts.append(f"{begun} {_were(begun)} under way")
+    if waiting := states.count(TaskState.PENDING):
+        parts.append(f"{waiting} not started")
+    return f"{', '.join(parts)}; nothing is lost"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _lost(ended: Outcome) -> Iterator[Styled]:
+    """Name the tasks that ended without a commit, those with one reason together."""
+    groups: dict[tuple[TaskState, str], list[str]] = {}
+    for name, task in ended.tasks.items():
+        if task.state in (TaskState.FAILED, TaskState.SKIPPED):
+            groups.setdefault((task.state, task.reason), []).append(name)
+    if not groups:
+        return
+    # What is told above as the reason of the run took these tasks with it.
+    along = groups.pop((TaskState.FAILED, ended.reason), []) if ended.reason else []
+    yield Styled("Not landed", "bold")
+    for (state, reason), names in groups.items():
+        tries = ended.tasks[names[0]].attempts
+        tried = f" after {count(tries, 'attempt')}" if tries > 1 else ""
+        why = f": {reason}" if reason else ""
+        yield Styled(f"  {names[0]}  {state}{tried}{why}")
+        if len(names) > 1:
+            yield Styled(f"  and {_others(names[1:])} likewise")
+    if along and groups:
+        yield Styled(f"  and {_others(along)} with it")
+    elif along:
+        yield Styled(f"  {some(tuple(along))}")
+
+
+def _others(names: Sequence[str]) -> str:
+    return f"{count(len(names), 'other')} ({some(tuple(names))})"
+
+
+def _findings(ended: Outcome) -> Iterator[Styled]:
+    """Tell the findings that no task's reason tells already."""
+    told = {ended.reason, *(task.reason for task in ended.tasks.values())}
+    rest = [
+        finding
+        for finding in dict.fromkeys(ended.findings)
+        if told.isdisjoint((finding.message, f"{finding.check}: {finding.message}"))
+    ]
+    if rest:
+        yield Styled("Findings", "bold")
+    for finding in rest:
+        line = f":{finding.line}" if finding.line else ""
+        yield Styled(f"  {finding.node}{line}  {finding.check}: {finding.message}")
 
 
 _ENDED = {

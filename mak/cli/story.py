@@ -107,7 +107,8 @@ def _task(record: Record, task_id: str) -> Iterator[str]:
             yield f"  {label:<8} {', '.join(map(str, nodes[:NODES]))}{more}"
     if each.depends_on:
         yield f"  {'after':<8} {', '.join(each.depends_on)}"
-    if outcome and outcome.reason:
+    of_run = record.outcome.reason if record.outcome else ""
+    if outcome and outcome.reason and outcome.reason != of_run:
         yield f"  {'reason':<8} {_indented(outcome.reason, 11)}"
     rejections = {
         event.attempt: event

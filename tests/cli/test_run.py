@@ -15,7 +15,10 @@ from typing import Any
 
 import pytest
 
+from mak.cli import render
 from mak.cli.main import main
+from mak.cli.progress import Progress
+from mak.model import Finding, NodeId, Outcome, RunState, TaskOutcome, TaskState
 from tests.conftest import git
 
 FILES = {
@@ -145,6 +148,47 @@ def test_run_that_fails_names_what_did_not_land_and_why(
     assert "one  failed" in lost and "come back later" in lost
     assert "three  skipped: one" in lost
     assert "return 3\n" in desk.text("b.py")
+
+
+def test_cause_of_a_failed_whole_is_told_once(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.plan.write_text(json.dumps({**PLAN, "atomic": True}))
+    desk.answers({**GOOD, "two": [{"error": {"kind": "overloaded", "message": "come back later"}}]})
+    assert main(desk.args()) == 1
+    out = capsys.readouterr().out
+    assert out.count("come back later") == 1
+    assert out.count("two failed, and this plan lands as a whole or not at all") == 1
+    assert "two  failed: " in out
+    assert "  and 2 others (one, three) with it\n" in out
+    assert main(desk.at("show")) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("lands as a whole") == 1 and shown.count("come back later") == 1
+
+
+def ended(state: RunState, tasks: dict[str, TaskOutcome], **more: Any) -> str:
+    outcome = Outcome("r1", state, "", "", tasks=tasks, **more)
+    return "\n".join(line.text for line in render.outcome(outcome, Progress(), "refs/heads/main"))
+
+
+def test_finding_that_many_tasks_are_blamed_for_is_told_once() -> None:
+    finding = Finding("names", NodeId("a.py", "f"), "g is not defined", 3)
+    lost = TaskOutcome(TaskState.FAILED, 1, "names: g is not defined")
+    text = ended(RunState.FAILED, dict.fromkeys("abcdef", lost), findings=(finding,) * 6)
+    assert text.count("g is not defined") == 1
+    assert "a  failed: names: g is not defined\n  and 5 others (b, c, d and 2 more) like" in text
+    other = Finding("names", NodeId("a.py", "f"), "h is not defined")
+    text = ended(RunState.FAILED, {"a": lost}, findings=(other, other))
+    assert text.count("a.py::f  names: h is not defined") == 1
+
+
+def test_interrupted_run_counts_what_is_left_instead_of_listing_it() -> None:
+    tasks = {f"t{n}": TaskOutcome(TaskState.SETTLED if n < 12 else TaskState.PENDING) for n in
+             range(45)}  # fmt: skip
+    text = ended(RunState.INTERRUPTED, tasks, reason="interrupted")
+    assert "12 of 45 tasks were settled, 33 not started; nothing is lost" in text
+    assert "t20" not in text and "Not landed" not in text
+    assert text.endswith("Next: mak run --recover r1")
 
 
 def test_log_and_show_tell_what_agents_said(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
