@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import pygit2
 from pygit2.enums import SortMode
 
-from mak.errors import MakBug, StoreError
+from mak.errors import MakBug, StoreError, UsageError
 from mak.model import Lock
 from mak.store import locks
 from mak.store.cache import SqliteCache
@@ -157,21 +157,31 @@ class Store:
         new and the same as another name to some file systems.
         """
         with git_errors(f"looking at {path}"):
-            return self._paths.check(path, self.repository.tip())
+            try:
+                return self._paths.check(path, self.repository.tip())
+            except UsageError:
+                if not self.holder:
+                    raise
+            # It may be that another process is just putting the file there.
+            with self.wave_lock.held():
+                return self._paths.check(path, self.repository.tip())
 
     def ignored(self, paths: Sequence[str]) -> list[str]:
         """Return those of the paths that Git ignores; what is tracked never is."""
         return self._paths.ignored(paths)
 
     def uncommitted(self, paths: Iterable[str]) -> list[str]:
-        """Return those of the paths that are not in index and working tree as in the tip."""
+        """Return those of the paths that are not in index and working tree as in the tip.
+
+        Waits for the wave of another process, which moves all three.
+        """
         from mak.store.worktree import Worktree
 
         if not self.repository.is_checked_out:
             return []
-        tip = self.repository.tip()
         wanted = list(paths)
-        with git_errors("looking for uncommitted changes"):
+        with git_errors("looking for uncommitted changes"), self.wave_lock.held():
+            tip = self.repository.tip()
             committed = {path: self._entries.find(tip, path) for path in wanted}
             return Worktree.of(self.repository).uncommitted(wanted, committed)
 

@@ -85,6 +85,8 @@ class Road:
     name: str = "run"
     events: list[Event] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
+    #: Called with every event.
+    watchers: list[Callable[[Event], None]] = field(default_factory=list)
 
     def of(self, kind: type) -> list[Any]:
         """Return the events of one type, in order."""
@@ -175,6 +177,8 @@ class Road:
         for moment in [moment for moment in self.moments if moment.has_come(event)]:
             self.moments.remove(moment)
             moment.act()
+        for watcher in self.watchers:
+            watcher(event)
 
 
 @pytest.fixture
