@@ -37,6 +37,8 @@ class Planned:
     levels: tuple[tuple[str, ...], ...]
     remarks: tuple[str, ...]
     usage: Usage
+    #: What the planner decided, and left to a person.
+    decisions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ async def _plan(
             emit=emit,
         )
         review = _view(store, plan, remarks, sources, options)
-    emit(events.Planned(review.levels, review.remarks, _total(spent)))
+    emit(events.Planned(review.levels, review.remarks, _total(spent), review.plan.decisions))
     return review
 
 

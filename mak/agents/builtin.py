@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 
 from mak.agents.assignment import Ask, Asked, Assignment, Slot
 from mak.errors import MakBug, PlanError
-from mak.model import AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
+from mak.model import LEFT, AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
 from mak.source import Draft, Rejected, decode
 from mak.source.refactor import Intent, Refusal, Sites, find, forms, parse, read
 
@@ -112,9 +112,9 @@ def _plan(request: str, sources: Sources) -> dict[str, Any]:
             )
         decisions.append(_decision(sites))
         shown = sites.remarks[:_REMARKS]
-        decisions.extend(f"left to a person: {remark}" for remark in shown)
+        decisions.extend(f"{LEFT}{remark}" for remark in shown)
         if len(sites.remarks) > len(shown):
-            decisions.append(f"and {len(sites.remarks) - len(shown)} more places like these")
+            decisions.append(f"{LEFT}{len(sites.remarks) - len(shown)} more places like these")
     return {"decisions": decisions, "atomic": True, "tasks": tasks, "questions": []}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mak.events import (
@@ -51,7 +52,7 @@ def line(event: Event) -> Line:
         case PlanAsked(model, attempt, reason):
             again = f", attempt {attempt}: {reason}" if attempt > 1 else ""
             return Line("plan", f"asking {model}{again}")
-        case Planned(levels, _, usage):
+        case Planned(levels, _, usage, _):
             tasks = sum(len(level) for level in levels)
             waves = count(len(levels), "wave")
             return Line("plan", f"{count(tasks, 'task')} in {waves}{_after(tokens(usage))}")
@@ -95,6 +96,14 @@ def some(names: tuple[str, ...]) -> str:
     """Return the first names, and how many more there are."""
     text = ", ".join(names[:SHOWN])
     return f"{text} and {len(names) - SHOWN} more" if len(names) > SHOWN else text
+
+
+def first(texts: Iterable[str], most: int = 20) -> Iterator[str]:
+    """Yield each text once, at most `most` of them, and how many more there are."""
+    each = list(dict.fromkeys(texts))
+    yield from each[:most]
+    if len(each) > most:
+        yield f"and {len(each) - most} more"
 
 
 def count(number: int, noun: str) -> str:

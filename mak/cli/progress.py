@@ -61,7 +61,7 @@ class Progress:
         match event:
             case RunStarted(run, branch, _, recovered):
                 self.run, self.branch, self.approved = run, branch, recovered
-            case Planned(levels, _, usage):
+            case Planned(levels, _, usage, _):
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
                 self.usage += usage

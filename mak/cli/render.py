@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mak.cli.lines import count, money, short, some
+from mak.cli.lines import count, first, money, short, some
 from mak.cli.progress import Progress
 from mak.cli.runs import next_command
 from mak.cli.story import used
-from mak.model import NodeId, Outcome, RunState, Task, TaskState, branch_name
+from mak.events import Planned
+from mak.model import LEFT, NodeId, Outcome, RunState, Task, TaskState, branch_name
 
 if TYPE_CHECKING:
     from mak.kernel import Review
@@ -30,7 +31,7 @@ def plan(review: Review) -> Iterator[Styled]:
     """Show a plan: tasks by wave with targets, remarks, hot nodes, tokens and cost."""
     tasks, waves = len(review.plan.tasks), len(review.levels)
     yield Styled(f"Plan: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
-    for decision in review.plan.decisions:
+    for decision in first(review.plan.decisions):
         yield Styled(f"  decided: {decision}")
     if review.plan.atomic:
         yield Styled("  all or nothing: when one task fails, no more is committed")
@@ -42,7 +43,7 @@ def plan(review: Review) -> Iterator[Styled]:
     if review.remarks:
         yield Styled("")
         yield Styled("Remarks", "bold yellow")
-        yield from (Styled(f"  {remark}", "yellow") for remark in review.remarks)
+        yield from (Styled(f"  {remark}", "yellow") for remark in first(review.remarks))
     if review.hot:
         yield Styled("")
         yield Styled("Hot nodes (their tasks take turns)", "bold")
@@ -97,8 +98,19 @@ def estimate(guess: Estimate) -> str:
     return f"{tokens}, {money(guess.cost_low)} to {money(guess.cost_high)}"
 
 
-def outcome(ended: Outcome, progress: Progress, branch: str) -> Iterator[Styled]:
-    """Tell how a run ended: what landed, what did not and why, what it used, what comes next."""
+def noted(event: Planned) -> Iterator[Styled]:
+    """Tell what a person would have been shown at the review."""
+    for text in first((*event.decisions, *event.remarks)):
+        yield Styled(f"         {text}")
+
+
+def outcome(
+    ended: Outcome, progress: Progress, branch: str, decisions: Sequence[str] = ()
+) -> Iterator[Styled]:
+    """Tell how a run ended: what landed, what did not and why, what it used, what comes next.
+
+    Of the plan's decisions, what is left to a person.
+    """
     landed = sum(task.state is TaskState.DONE for task in ended.tasks.values())
     commits = count(len(ended.waves), "commit")
     style = "bold green" if ended.state is RunState.DONE else "bold red"
@@ -117,6 +129,10 @@ def outcome(ended: Outcome, progress: Progress, branch: str) -> Iterator[Styled]
         yield Styled(f"  {_standing(ended)}")
     yield from _lost(ended)
     yield from _findings(ended)
+    left = [text.removeprefix(LEFT) for text in decisions if text.startswith(LEFT)]
+    if left:
+        yield Styled("Left to a person", "bold yellow")
+        yield from (Styled(f"  {text}", "yellow") for text in first(left))
     yield Styled(f"Used: {used(ended.usage)}")
     yield Styled(f"Next: {next_command(ended.run, ended.state)}")
 

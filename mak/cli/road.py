@@ -34,7 +34,11 @@ def carry_out(
         else:
             terminal.write_note("Nothing was changed: its plan was not approved yet")
         return EXIT_INTERRUPTED
-    lines = list(render.outcome(outcome, view.progress, store.branch))
+    from mak.runlog import read_plan
+
+    plan = read_plan(store, outcome.run)
+    decisions = plan.decisions if plan else ()
+    lines = list(render.outcome(outcome, view.progress, store.branch, decisions))
     if json:
         from mak.kernel import outcome_json
 

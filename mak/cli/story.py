@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from mak.cli.lines import count, line, money, seconds, tokens
+from mak.cli.lines import count, first, line, money, seconds, tokens
 from mak.cli.record import Record
 from mak.cli.runs import next_command, when
 from mak.events import ReplyRejected, RunFinished
@@ -24,6 +24,8 @@ def run(record: Record) -> Iterator[str]:
     yield f"branch   {branch_name(meta.branch)}, from {at}"
     yield f"started  {when(meta.started)}{_took(record)}"
     yield f"models   {', '.join(meta.models)}; planner {meta.planner}"
+    for number, decision in enumerate(first(record.plan.decisions)):
+        yield f"{'' if number else 'decided':<8} {_indented(decision, 9)}"
     if outcome and outcome.reason:
         yield f"ended    {_indented(outcome.reason, 9)}"
     yield ""

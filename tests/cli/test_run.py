@@ -171,6 +171,26 @@ def ended(state: RunState, tasks: dict[str, TaskOutcome], **more: Any) -> str:
     return "\n".join(line.text for line in render.outcome(outcome, Progress(), "refs/heads/main"))
 
 
+def test_what_is_left_to_a_person_is_told_without_a_review(
+    make_repo: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = "".join("    getattr(f, 'f', None)\n" for n in range(25))
+    repo = make_repo({"a.py": f"def f():\n{texts}"})
+    where = ["--work-dir", str(repo)]
+    assert main(["run", "--task", "rename a.f to first", "--no-review", *where]) == 0
+    out, err = capsys.readouterr()
+    remark = "a.py:2: the string 'f' is left as it is"
+    assert f"         left to a person: {remark}\n" in err
+    left = out.partition("Left to a person\n")[2].splitlines()
+    assert left[0] == f"  {remark}"
+    assert left[20].startswith("  and ") and left[20].endswith(" more")
+    assert left[21].startswith("Used: ")
+    assert main(["show", *where]) == 0
+    shown = capsys.readouterr().out
+    assert f"         left to a person: {remark}\n" in shown
+    assert len(shown.partition("decided")[2].partition("\n\n")[0].splitlines()) == 21
+
+
 def test_finding_that_many_tasks_are_blamed_for_is_told_once() -> None:
     finding = Finding("names", NodeId("a.py", "f"), "g is not defined", 3)
     lost = TaskOutcome(TaskState.FAILED, 1, "names: g is not defined")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mak.errors import UsageError
 if TYPE_CHECKING:
     from mak.cli.live import View
     from mak.cli.review import Reviewer
+    from mak.events import Event
     from mak.kernel import Options
     from mak.model import Outcome
     from mak.store import Store
@@ -98,6 +99,20 @@ def _recovered(store: Store, text: str) -> str:
     return find_run(store, text)
 
 
+def _telling(view: View) -> Callable[[Event], None]:
+    """Return what shows events, and with the plan what a review would have shown."""
+    from mak.cli import render
+    from mak.events import Planned
+
+    def emit(event: Event) -> None:
+        view.emit(event)
+        if isinstance(event, Planned):
+            for line in render.noted(event):
+                view.say(line.text)
+
+    return emit
+
+
 def _options(args: Namespace, view: View, reviewer: Reviewer) -> Options:
     from mak.kernel import Options
 
@@ -110,7 +125,7 @@ def _options(args: Namespace, view: View, reviewer: Reviewer) -> Options:
         planner=config.planner or config.models[0],
         max_agents=config.max_agents,
         review=None if args.no_review else reviewer,
-        emit=view.emit,
+        emit=_telling(view) if args.no_review else view.emit,
         hooks=args.hooks,
     )
 
