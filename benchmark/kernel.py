@@ -190,7 +190,8 @@ def table_tasks(scratch: Path, sizes: Sequence[int], counts: Sequence[int], agen
         f"\nms per task, {agents} agents (CPU / wall); worktrees: the same edits, merged at the end"
     )
     print(
-        f"{'files':>6} {'tasks':>6} {'kernel CPU':>11} {'wall':>7} {'worktrees CPU':>14} {'wall':>7}"
+        f"{'files':>6} {'tasks':>6} {'kernel CPU':>11} {'wall':>7}"
+        f" {'worktrees CPU':>14} {'wall':>7}"
     )
     cost: dict[tuple[int, int], float] = {}
     for count in counts:
@@ -231,10 +232,8 @@ def table_rooms(scratch: Path, size: int, count: int, agents: int) -> None:
     own: Counter[str] = Counter()
     home = str(Path(mak.__file__).parent)
     stats = pstats.Stats(profile)
-    for (file, _, _), (_, _, _, _, callers) in stats.stats.items():  # type: ignore[attr-defined]
-        pass
     total = 0.0
-    for (file, _, name), (_, _, self_time, _, callers) in stats.stats.items():  # type: ignore[attr-defined]
+    for (file, _, _), (_, _, self_time, _, callers) in stats.stats.items():  # type: ignore[attr-defined]
         total += self_time
         room = _room(file, home)
         if room:
@@ -276,7 +275,8 @@ def table_reading(scratch: Path, size: int) -> None:
     print(f"\nreading {size} files, {sum(map(len, data)) / 1e6:.1f} MB (CPU / wall, s)")
     print(f"   ast.parse {parsing.cpu:6.2f} {parsing.wall:6.2f}")
     print(
-        f"  first read {first.cpu:6.2f} {first.wall:6.2f}   {first.cpu / parsing.cpu:.2f} x ast.parse"
+        f"  first read {first.cpu:6.2f} {first.wall:6.2f}"
+        f"   {first.cpu / parsing.cpu:.2f} x ast.parse"
     )
     print(f"second start {second.cpu:6.2f} {second.wall:6.2f}   a new process, nothing parsed")
 
