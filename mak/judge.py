@@ -22,6 +22,7 @@ from mak.model import (
     Task,
 )
 from mak.source import Draft, Proposal, Rejected, SourceFile, Sources
+from mak.source.lacking import Lacking, lacking, takers
 from mak.source.names import Reference
 
 #: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
@@ -67,7 +68,7 @@ References = Callable[[Sources, NodeId], Sequence[Reference]]
 
 
 class Planned:
-    """The nodes that tasks whose answer is not accepted yet are to write."""
+    """The nodes that tasks whose answer is not accepted yet are to write or create."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks: dict[str, tuple[NodeId, ...]] = {}
@@ -83,8 +84,8 @@ class Planned:
     def put(self, task: Task) -> None:
         """Take in a task, or what it writes by now."""
         self.drop(task.id)
-        self._tasks[task.id] = task.writes
-        self._counts.update(task.writes)
+        self._tasks[task.id] = (*task.writes, *task.creates)
+        self._counts.update(self._tasks[task.id])
 
     def drop(self, task: str) -> None:
         """Leave out a task: its answer is accepted or just being judged, or it failed."""
@@ -193,6 +194,7 @@ def touches(edits: Iterable[Edit], node: NodeId) -> bool:
 
 def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tuple[Finding, ...]:
     """Return what the checks say about a whole wave, against its base."""
+    trees = _Trees(draft.base, references)
     return run_checks(
         Change(
             before={path: draft.before(path) for path in draft.changes},
@@ -202,26 +204,45 @@ def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tu
             created=frozenset(),
             deleted=frozenset(),
             planned=planned,
-            references=_resolver(draft.base, references),
+            references=trees.references,
+            takers=trees.takers,
+            lacking=trees.lacking,
             checked=frozenset(draft.checked),
         )
     )
 
 
-def _resolver(
-    base: Sources, references: References
-) -> Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]]:
-    """Return `references` as checks ask for them, with one tree for all questions about it."""
-    trees: list[tuple[Mapping[str, SourceFile | None], Sources]] = []
+Files = Mapping[str, SourceFile | None]
 
-    def resolve(node: NodeId, files: Mapping[str, SourceFile | None]) -> Sequence[Reference]:
-        tree = next((tree for known, tree in trees if known is files), base)
-        if tree is base and files:
-            tree = base.overlay(files)
-            trees.append((files, tree))
-        return references(tree, node)
 
-    return resolve
+class _Trees:
+    """A tree and what becomes of it with other files, one tree for all questions about it."""
+
+    def __init__(self, base: Sources, references: References) -> None:
+        self._base = base
+        self._references = references
+        self._known: list[tuple[Files, Sources]] = []
+
+    def references(self, node: NodeId, files: Files) -> Sequence[Reference]:
+        """Answer for `Change.references`."""
+        return self._references(self._tree(files), node)
+
+    def takers(self, module: str, name: str) -> Sequence[NodeId]:
+        """Answer for `Change.takers`."""
+        return takers(self._base, module, name)
+
+    def lacking(self, path: str, files: Files) -> Iterable[Lacking]:
+        """Answer for `Change.lacking`."""
+        return lacking(self._tree(files), path)
+
+    def _tree(self, files: Files) -> Sources:
+        if not files:
+            return self._base
+        for known, tree in self._known:
+            if known is files:
+                return tree
+        self._known.append((files, self._base.overlay(files)))
+        return self._known[-1][1]
 
 
 def _judge_edits(
@@ -253,6 +274,7 @@ def _judge_edits(
     )
     if signatures:
         return Widen(signatures, (), "it changes a signature", show=False)
+    trees = _Trees(draft.sources, references)
     findings = run_checks(
         Change(
             before={path: draft.file(path) for path in proposal.files},
@@ -262,7 +284,9 @@ def _judge_edits(
             created=proposal.created,
             deleted=proposal.deleted,
             planned=planned,
-            references=_resolver(draft.sources, references),
+            references=trees.references,
+            takers=trees.takers,
+            lacking=trees.lacking,
         )
     )
     if not findings:

@@ -18,6 +18,7 @@ from mak.checks import (
     lost,
     protected,
     syntax,
+    unbound,
 )
 from mak.checks.change import Change, Check
 from mak.checks.protected import protected as protected_reason
@@ -36,6 +37,7 @@ CHECKS: tuple[Check, ...] = (
     gutting.CHECK,
     inert.CHECK,
     interface.CHECK,
+    unbound.CHECK,
 )
 
 

@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
 from mak.source import SourceFile, decode, of_file, unlike
+from mak.source.lacking import Lacking
 from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
@@ -36,6 +37,12 @@ class Change:
     #: files as they are given (None: deleted).
     references: Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]] = (
         lambda node, files: ()
+    )
+    #: The nodes of other files that take a name from a module before the change.
+    takers: Callable[[str, str], Sequence[NodeId]] = lambda module, name: ()
+    #: What a file takes from modules that lack it, in the tree with these files as they are given.
+    lacking: Callable[[str, Mapping[str, SourceFile | None]], Iterable[Lacking]] = (
+        lambda path, files: ()
     )
 
     #: Files that the checks saw as they are here, before and after, when they judged one task.

@@ -93,9 +93,34 @@ def _findings(change: Change) -> Iterator[Finding]:
                 yield from _lost(change, definition, edited)
             elif after is not None and definition.node.kind is not NodeKind.CLASS:
                 yield from _changed(change, before, after, definition, edited)
+        yield from _lost_names(change, before, after, edited)
 
 
 # ---------------------------------------------------------------------------------- names that go
+
+
+def _lost_names(
+    change: Change, before: SourceFile, after: SourceFile | None, edited: frozenset[NodeId]
+) -> Iterator[Finding]:
+    """Find module-level names that are no definitions, and go while other files take them."""
+    left = names_in(after, "") if after else frozenset()
+    if after is not None and (b"import *" in after.data or "__getattr__" in left):
+        return
+    own = {definition.name for definition in definitions(before) if not definition.scope[0]}
+    for node in before.nodes:
+        for name in sorted({*node.names} - left - own) if "." not in node.id.symbol else ():
+            own.add(name)
+            users = change.takers(before.path, name)
+            behind = [u for u in users if not _is_handled(change, u, edited)]
+            if behind:
+                yield Finding(
+                    CHECK.id,
+                    node.id,
+                    f"{before.path} no longer has {name} but {_list(behind)} still "
+                    f"use{_s(behind)} it; edit what uses it too, or keep it",
+                    node.line,
+                    _needs(behind, f"uses {name}, which goes away"),
+                )
 
 
 def _is_lost(definition: Definition, after: SourceFile | None, change: Change) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import re
-import symtable
 from collections import Counter
 from collections.abc import Iterator, Set
 
@@ -17,8 +16,9 @@ from mak.checks.change import (
     is_covered,
     names_in,
 )
+from mak.checks.unbound import unbound, users_of
 from mak.model import Aspect, Delete, Finding, Need, NodeId, NodeKind, Replace
-from mak.source import SourceFile, decode
+from mak.source import SourceFile
 
 _GOING = re.compile(
     r"\b(?:remov\w*|delet\w*|drop\w*|renam\w*|mov(?:e|es|ed|ing)|extract\w*|replac\w*|merg\w*|"
@@ -112,22 +112,18 @@ def _missed(before: SourceFile, after: SourceFile, planned: Set[NodeId]) -> Iter
     lost = names_in(before, "") - names_in(after, "") - {*dir(builtins)}
     if not lost:
         return
-    try:
-        table = symtable.symtable(decode(after, after.id), after.path, "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
     if b"import *" in after.data or b"globals()" in after.data:
+        return
+    loaded = unbound(after)
+    if not loaded:
         return
     changed = {node.id for node in differing(after, before)}
     old = {name: node for node in before.nodes for name in node.names}
-    for name in sorted(_unbound(table) & lost):
-        word = re.compile(rb"\b%b\b" % re.escape(name).encode())
+    for name in sorted(loaded & lost):
         users = [
-            node.id
-            for node in after.nodes
-            if word.search(after.text(node.id))
-            and not is_covered(node.id, planned)
-            and (name not in defined or node.id in changed)
+            user
+            for user in users_of(after, name)
+            if not is_covered(user, planned) and (name not in defined or user in changed)
         ]
         if not users:
             continue
@@ -138,24 +134,6 @@ def _missed(before: SourceFile, after: SourceFile, planned: Set[NodeId]) -> Iter
             f"still use{'s' if len(users) == 1 else ''} it; keep it",
             needs=tuple(Need(user, write=True) for user in users if name in defined),
         )
-
-
-def _unbound(module: symtable.SymbolTable) -> set[str]:
-    """Return the names that are loaded from the module and bound there by nothing."""
-    bound: set[str] = set()
-    loaded: set[str] = set()
-    tables = [module]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        for symbol in table.get_symbols():
-            if table is not module and not symbol.is_global():
-                continue
-            if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
-                bound.add(symbol.get_name())
-            if symbol.is_referenced():
-                loaded.add(symbol.get_name())
-    return loaded - bound
 
 
 CHECK = Check("lost-symbol", "a symbol was lost", _findings, looks_beyond=True)

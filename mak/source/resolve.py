@@ -89,6 +89,8 @@ class Names:
         self.modules = self.index.modules
         self._meant: dict[Variable, frozenset[Thing]] = {}
         self._lineages: dict[Variable, Lineage] = {}
+        #: Variables whose value is being looked for.
+        self._asked: set[Variable] = set()
 
     def facts(self, path: str) -> Facts | None:
         """Return the facts of a file, if it parses."""
@@ -400,7 +402,19 @@ class Names:
         return None
 
     def instance(self, variable: Variable) -> Instance | None:
-        """Return the class whose instance a variable holds, whenever it holds one."""
+        """Return the class whose instance a variable holds, whenever it holds one.
+
+        None also for one that is made from itself: ``x = x.copy()``.
+        """
+        if variable in self._asked:
+            return None
+        self._asked.add(variable)
+        try:
+            return self._instance(variable)
+        finally:
+            self._asked.discard(variable)
+
+    def _instance(self, variable: Variable) -> Instance | None:
         facts = self.facts(variable.path)
         if facts is None:
             return None

@@ -18,6 +18,7 @@ from mak.checks import CHECKS, Change, run_checks
 from mak.config import read_document
 from mak.model import AddImport, Delete, Edit, Insert, NodeId, Replace, Task
 from mak.source import SourceFile, Sources, split
+from mak.source.lacking import lacking, takers
 from mak.source.names import references
 
 DATA = Path(__file__).parents[1] / "data" / "checks"
@@ -72,6 +73,8 @@ def change_of(case: dict[str, Any]) -> Change:
         deleted=frozenset(deleted),
         planned=ids(case.get("planned", [])),
         references=lambda node, files: references(sources.overlay(files), node),
+        takers=lambda module, name: takers(sources, module, name),
+        lacking=lambda path, files: lacking(sources.overlay(files), path),
     )
 
 
