@@ -73,6 +73,7 @@ class AgentErrorKind(StrEnum):
     RATE_LIMITED = "rate_limited"
     OVERLOADED = "overloaded"
     TRANSIENT = "transient"
+    UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"
     MALFORMED = "malformed"
 

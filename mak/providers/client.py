@@ -185,7 +185,9 @@ class _Question:
             raise self.final(
                 error, f"; it asks to wait {wait:.0f} s, more than {self.policy.max_wait:g} s"
             )
-        if self.retries >= self.policy.retries:
+        unreachable = error.kind is Kind.UNREACHABLE
+        most = self.policy.retries_unreachable if unreachable else self.policy.retries
+        if self.retries >= most:
             raise self.final(error, f"; given up after {self.retries + 1} tries")
         if error.kind in (Kind.RATE_LIMITED, Kind.OVERLOADED):
             later = backoff(self.policy.backoff, self.policy.backoff_max, self.retries)

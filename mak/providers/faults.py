@@ -8,10 +8,12 @@ surfaces as whatever the code that trusted it raises. Everything is mapped to on
 from __future__ import annotations
 
 import email.utils
+import errno
 import json
 import re
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -21,7 +23,14 @@ from mak.providers.request import NoAnswer, Rung
 
 #: Kinds that may pass when asked again.
 PASSING = frozenset(
-    {Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TRANSIENT, Kind.TIMEOUT, Kind.MALFORMED}
+    {
+        Kind.RATE_LIMITED,
+        Kind.OVERLOADED,
+        Kind.TRANSIENT,
+        Kind.UNREACHABLE,
+        Kind.TIMEOUT,
+        Kind.MALFORMED,
+    }
 )
 
 #: What code that trusts an answer raises when the answer has another shape.
@@ -59,6 +68,7 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
 }
 _MAX_TEXT = 300
+_NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,8 @@ class Asking:
                 return "split the task, or choose a model with a larger context window"
             case Kind.RATE_LIMITED | Kind.OVERLOADED:
                 return "what has landed stays; run the rest later: mak show --plan"
+            case Kind.UNREACHABLE:
+                return f"see that a server runs at {self.endpoint}, or correct the base URL"
             case Kind.TRANSIENT | Kind.TIMEOUT | Kind.MALFORMED:
                 return "check the network and the base URL, then run it again"
         return ""
@@ -126,6 +138,8 @@ def explain(error: Exception, sdk: ModuleType, asking: Asking) -> NoAnswer:
     if isinstance(error, sdk.APIResponseValidationError):
         return asking.error(Kind.MALFORMED, "the answer is not of the API's shape")
     if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | OSError):
+        if why := _unreachable(error):
+            return asking.error(Kind.UNREACHABLE, f"nothing answers there: {why}")
         return asking.error(Kind.TRANSIENT, f"the connection failed: {_cause(error)}")
     if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return asking.error(Kind.BAD_REQUEST, f"not a usable base URL: {error}")
@@ -145,6 +159,35 @@ def _cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__
+
+
+def _unreachable(error: BaseException) -> str:
+    """Return why there was nobody to connect to; empty: there was somebody.
+
+    There is no such host, no way there, or nobody listens, at no address of the host.
+    """
+    reasons = []
+    for cause in _roots(error):
+        if isinstance(cause, ConnectionRefusedError):
+            reasons.append("connection refused")
+        elif isinstance(cause, socket.gaierror) or (
+            isinstance(cause, OSError) and cause.errno in _NO_WAY
+        ):
+            reasons.append((cause.strerror or str(cause)).lower())
+        else:
+            return ""
+    return reasons[0] if reasons else ""
+
+
+def _roots(error: BaseException) -> Iterator[BaseException]:
+    """Yield what an error came from, also where the code between says so by raising only."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _roots(each)
+    else:
+        yield error
 
 
 def _from_status(error: Any, status: int, headers: Mapping[str, str], asking: Asking) -> NoAnswer:

@@ -18,6 +18,8 @@ class Policy:
     connect: float = 10.0
     #: Calls after the first for errors that may pass; rungs that are not supported do not count.
     retries: int = 8
+    #: The same where nothing answers at the address: a wrong one does not come right by waiting.
+    retries_unreachable: int = 2
     #: First pause between retries; doubles up to `backoff_max`. The endpoint's wish comes first.
     backoff: float = 0.5
     backoff_max: float = 20.0

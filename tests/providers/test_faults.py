@@ -10,6 +10,7 @@ import pytest
 
 from mak.errors import AgentErrorKind as Kind
 from mak.providers.faults import retry_after
+from mak.providers.policy import Policy
 from mak.providers.request import NoAnswer, Stop
 from tests.providers.conftest import QUICK
 from tests.providers.fake import FakeServer, Turn
@@ -202,9 +203,26 @@ def test_nobody_listening_is_said_with_the_address(wire, monkeypatch, free_port)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with pytest.raises(NoAnswer) as caught:
-        wire.ask(policy=replace(QUICK, retries=0))
-    assert caught.value.kind is Kind.TRANSIENT
-    assert f"at {address}: the connection failed" in str(caught.value)
+        wire.ask(policy=replace(QUICK, retries=8))
+    assert caught.value.kind is Kind.UNREACHABLE
+    assert f"at {address}: nothing answers there: connection refused" in str(caught.value)
+    assert str(caught.value).endswith("; given up after 3 tries")
+    assert f"a server runs at {address}" in caught.value.hint
+
+
+def test_a_host_that_is_none_is_given_up_within_seconds(make_wire, monkeypatch):
+    wire = make_wire("openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://no-such-host.invalid/v1")
+    with pytest.raises(NoAnswer) as caught:
+        wire.ask(policy=QUICK)
+    assert caught.value.kind is Kind.UNREACHABLE
+    assert "nothing answers there: " in str(caught.value)
+
+
+def test_waiting_for_an_address_where_nobody_is_takes_four_seconds_at_most():
+    patient = Policy()
+    pauses = [patient.backoff * 2**n for n in range(patient.retries_unreachable)]
+    assert sum(pauses) <= 4
 
 
 def test_a_url_that_is_none_is_said(make_wire, monkeypatch):
