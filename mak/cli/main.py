@@ -129,14 +129,19 @@ def _explain(error: BaseException, argv: Sequence[str]) -> int:
     expected = [leaf for leaf in leaves if isinstance(leaf, MakError)]
     if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
         _say("mak: interrupted")
+        _answer(argv, "interrupted", "")
         return EXIT_INTERRUPTED
     if len(expected) == len(leaves):
         _say(f"mak: {expected[0]}")
         if expected[0].hint:
             _say(f"hint: {expected[0].hint}")
+        _answer(argv, str(expected[0]), expected[0].hint)
         return expected[0].exit_code
-    _say(f"mak: this is a bug in MAK: {type(leaves[0]).__name__}: {leaves[0]}")
-    _say(f"hint: please report it with {_write_report(error, argv)}")
+    what = f"this is a bug in MAK: {type(leaves[0]).__name__}: {leaves[0]}"
+    hint = f"please report it with {_write_report(error, argv)}"
+    _say(f"mak: {what}")
+    _say(f"hint: {hint}")
+    _answer(argv, what, hint)
     return EXIT_BUG
 
 
@@ -146,6 +151,14 @@ def _leaves(error: BaseException) -> Iterable[BaseException]:
             yield from _leaves(inner)
     else:
         yield error
+
+
+def _answer(argv: Sequence[str], error: str, hint: str) -> None:
+    """Give a program that asked for JSON its one document."""
+    if "--json" in argv:
+        from mak.cli.terminal import write_failure
+
+        write_failure(error, hint)
 
 
 def _say(text: str) -> None:

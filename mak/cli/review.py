@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,9 @@ HEADER = """\
 """
 #: Where to put what is wrong with a plan, above the header.
 ERROR = "# WRONG: "
+WORDS = ("a", "approve", "y", "yes", "q", "quit", "abort", "n", "no", "e", "edit")
+#: Nodes of a task that are shown, lines of each, and characters of a line.
+NODES, LINES, WIDTH = 8, 12, 96
 HELP = "[a]pprove  [e]dit in an editor  [d]rop TASK…  [s]how TASK  [q]uit"
 
 
@@ -48,7 +51,8 @@ class Reviewer:
         with self._paused():
             show(review)
             while True:
-                match await _ask():
+                words = await _ask()
+                match words:
                     case ["a" | "approve" | "y" | "yes"]:
                         return Decision(approved=True)
                     case None | ["q" | "quit" | "abort" | "n" | "no"]:
@@ -63,9 +67,14 @@ class Reviewer:
                         if plan is not None and not _objections(review.problems(plan)):
                             return Decision(approved=True, plan=plan)
                     case ["s" | "show", *names] if names:
-                        _tell(review.plan, names)
-                    case _:
-                        terminal.write_note(HELP)
+                        _tell(review, names)
+                    case ["d" | "drop" | "s" | "show" as word]:
+                        tasks = ", ".join(task.id for task in review.plan.tasks)
+                        terminal.write_note(f"{word} which task? {tasks}")
+                    case [word, *_] if word not in WORDS:
+                        terminal.write_note(f"unknown command {word!r}", "red")
+                    case [word, *_]:
+                        terminal.write_note(f"{word} stands alone", "red")
 
 
 def show(review: Review) -> None:
@@ -82,11 +91,29 @@ async def _ask() -> list[str] | None:
     return None if line is None else line.replace(",", " ").split()
 
 
-def _tell(plan: Plan, names: Collection[str]) -> None:
-    for task in plan.tasks:
-        if task.id in names:
-            terminal.write_note(f"{task.id}: {task.goal.strip()}")
-    _unknown(plan, names)
+def _tell(review: Review, names: Collection[str]) -> None:
+    """Show the goals of tasks, and how what they write begins."""
+    for task in review.plan.tasks:
+        if task.id not in names:
+            continue
+        terminal.write_note(f"{task.id}: {task.goal.strip()}")
+        for node in task.writes[:NODES]:
+            terminal.write_note("")
+            terminal.write_note(f"  {node}", "bold")
+            for line in head(review.text(node)):
+                terminal.write_note(f"    {line}")
+        if len(task.writes) > NODES:
+            terminal.write_note(f"  and {count(len(task.writes) - NODES, 'node')} more")
+    _unknown(review.plan, names)
+
+
+def head(text: str) -> Iterator[str]:
+    """Yield the first lines of a text, cut to a screen's width, and how many more there are."""
+    lines = text.strip("\n").expandtabs(4).splitlines()
+    for line in lines[:LINES]:
+        yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    if len(lines) > LINES:
+        yield f"… {count(len(lines) - LINES, 'more line')}"
 
 
 def _unknown(plan: Plan, names: Collection[str]) -> bool:

@@ -33,6 +33,10 @@ def carry_out(
             terminal.write_note(f"Next: mak run --recover {view.progress.run}")
         else:
             terminal.write_note("Nothing was changed: its plan was not approved yet")
+        if json:
+            approved = view.progress.approved
+            hint = f"mak run --recover {view.progress.run}" if approved else ""
+            terminal.write_failure("interrupted", hint)
         return EXIT_INTERRUPTED
     from mak.runlog import read_plan
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ def write_data(text: str) -> None:
 def write_json(data: Any) -> None:
     """Write one JSON document to stdout, in ASCII: paths may hold bytes that are not text."""
     write_data(json.dumps(data, indent=2))
+
+
+def write_failure(error: str, hint: str) -> None:
+    """Write the document that answers for programs when there is nothing else to tell."""
+    with suppress(BrokenPipeError):
+        write_json({"error": error, "hint": hint})
 
 
 def write_note(text: str, style: str = "") -> None:

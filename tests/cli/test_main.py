@@ -66,6 +66,17 @@ def test_nothing_heavy_is_imported_before_a_command_has_work() -> None:
     assert len(loaded) < 160
 
 
+def test_schema_is_json_also_when_asked_for_and_names_its_documents(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["schema", "plan"]) == 0
+    plain = capsys.readouterr().out
+    assert main(["schema", "plan", "--json"]) == 0
+    assert capsys.readouterr().out == plain
+    assert main(["schema"]) == 2
+    assert "which document, plan or reply?" in capsys.readouterr().err
+
+
 def test_no_command_shows_the_help_and_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     out, err = capsys.readouterr()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mak.cli import planfile
-from mak.cli.review import ERROR, drop, edit
+from mak.cli.review import ERROR, drop, edit, head
 from mak.errors import UsageError
 from mak.model import NodeId, Plan, Task
 
@@ -92,6 +92,14 @@ def test_dropping_a_task_drops_what_depends_on_it(capsys: pytest.CaptureFixture[
 def test_unknown_task_is_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     assert drop(PLAN, ["one", "onee"]) is None
     assert "the plan has no task onee" in capsys.readouterr().err
+
+
+def test_text_of_a_node_is_cut_at_both_sides() -> None:
+    lines = list(head("\n" + "\tx = 1\n" * 20 + "y" * 500))
+    assert lines[0] == "    x = 1" and lines[-1] == "… 9 more lines"
+    (long,) = head("y" * 500)
+    assert len(long) < 100 and long.endswith("…")
+    assert list(head("")) == []
 
 
 def test_dropping_everything_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,7 +250,7 @@ def test_review_shows_a_whole_goal_and_explains_itself() -> None:
     decision, shown = reviewed(["s one\n", "what?\n", "q\n"])
     assert decision == [False, ["one", "two", "three", "four"]]
     assert "one: change f\nso that it\n  returns" in shown
-    assert shown.count("[a]pprove") >= 4
+    assert "unknown command 'what?'" in shown and shown.count("[a]pprove") >= 3
 
 
 @pytest.mark.parametrize(

@@ -475,6 +475,23 @@ def test_request_that_nobody_understands_says_what_is_understood(
     assert "--task is empty" in capsys.readouterr().err
 
 
+def test_error_is_a_document_for_programs(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    for args, code, said in (
+        (desk.at("run", "--task", "make it nicer", "--no-review", "--json"), 1, "understand"),
+        (desk.at("run", "--task", "x", "--json"), 2, "no terminal to ask at"),
+        (desk.at("undo", "--json", "r0"), 2, "r0"),
+        (desk.at("log", "--json", "--nonsense"), 2, "unknown option '--nonsense'"),
+    ):
+        assert main(args) == code
+        out, err = capsys.readouterr()
+        document = json.loads(out)
+        assert set(document) == {"error", "hint"}
+        assert said in document["error"]
+        assert document["error"] in err and document["hint"] in err
+    assert main(desk.at("undo", "r0")) == 2
+    assert capsys.readouterr().out == ""
+
+
 # ------------------------------------------------------------------------------- interruptions
 
 
@@ -682,6 +699,16 @@ def test_plan_that_is_approved_at_the_terminal_runs(desk: Desk) -> None:
     assert json.loads(out)["state"] == "done"
     assert "Plan: 3 tasks in 2 waves" in shown
     assert "ok       one: a.py::f" in shown
+
+
+def test_review_shows_the_text_of_a_task_and_says_what_it_does_not_know(desk: Desk) -> None:
+    code, _, shown = on_terminal(desk.args(review=True), "xyz\nd\ns two\na now\nq\n")
+    assert code == 1
+    assert "unknown command 'xyz'" in shown
+    assert "d which task? one, two, three" in shown
+    told = shown.partition("two: g returns 20")[2].replace("\r", "")
+    assert "  a.py::g\n    def g():\n        return 2\n" in told
+    assert "a stands alone" in told
 
 
 def test_plan_that_is_declined_changes_nothing(desk: Desk) -> None:

@@ -43,6 +43,8 @@ def run(args: Namespace) -> int:
         review = Interrupts(view.say).run(lambda: make_plan(store, args.task.strip(), options))
     view.close()
     if review is None:
+        if args.json:
+            terminal.write_failure("interrupted", "")
         return EXIT_INTERRUPTED
     show(review)
     if args.json:

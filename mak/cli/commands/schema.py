@@ -6,15 +6,23 @@ from argparse import ArgumentParser, Namespace
 
 from mak.cli import terminal
 from mak.cli.command import EXIT_DONE, Command
+from mak.cli.options import add_json
+from mak.errors import UsageError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("document", choices=("plan", "reply"), help="which document")
+    parser.add_argument(
+        "document", choices=("plan", "reply"), nargs="?", help="plan files, or agents' replies"
+    )
+    # A schema is JSON whether or not that is asked for.
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Print a schema."""
+    if args.document is None:
+        raise UsageError("schema: which document, plan or reply?", hint="mak schema plan")
     if args.document == "plan":
         from mak.plan import plan_schema
 
