@@ -33,6 +33,10 @@ _HINT = (
     "it understands, one or more to a request: {forms}; for anything else set a model: "
     "mak run --planner anthropic --models anthropic"
 )
+_DOUBT = (
+    "look at these places; where it is not known what a receiver is, annotate it (def f(x: C)), "
+    "or set a model: mak run --planner anthropic --models anthropic"
+)
 
 
 def planner(sources: Sources) -> Ask:
@@ -136,7 +140,7 @@ def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, lis
             needs = list(range(number))
         sites = _found(after, intent) if needs else first
         if isinstance(sites, Refusal):
-            raise PlanError(str(sites))
+            raise PlanError(sites.told, hint=_DOUBT if sites.is_doubt else "")
         if not sites.paths:
             raise PlanError(f"{sites.sentence}: there is nothing to change")
         found.append((sites, needs))
@@ -241,15 +245,15 @@ def _count(number: int, noun: str) -> str:
 
 # ----------------------------------------------------------------------------------- answering
 
-_memo: WeakKeyDictionary[Sources, dict[str, Sites | Refusal]] = WeakKeyDictionary()
+_memo: WeakKeyDictionary[Sources, dict[Intent, Sites | Refusal]] = WeakKeyDictionary()
 
 
 def _found(sources: Sources, intent: Intent) -> Sites | Refusal:
     """Return what an intent changes in a tree; worked out once for all tasks of a wave."""
     known = _memo.setdefault(sources, {})
-    if str(intent) not in known:
-        known[str(intent)] = find(sources, intent)
-    return known[str(intent)]
+    if intent not in known:
+        known[intent] = find(sources, intent)
+    return known[intent]
 
 
 def _intent(task: Task) -> Intent | None:

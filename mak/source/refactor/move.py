@@ -15,11 +15,11 @@ from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.relocate import Luggage, imports_for, pack, text_of
 from mak.source.refactor.rename import captured
 from mak.source.refactor.sites import Refusal, Sites, Survey
-from mak.source.refactor.target import KIND, NAME, locate, spell
+from mak.source.refactor.target import NAME, NAMED_KIND, locate, spell, why_not_kind
 from mak.source.resolve import Module, Names, Variable
 
 _REQUEST = re.compile(
-    rf"move\s+{KIND}{NAME.format('target')}\s+(?:in)?to\s+(?:the\s+)?(?:module\s+|file\s+)?"
+    rf"move\s+{NAMED_KIND}{NAME.format('target')}\s+(?:in)?to\s+(?:the\s+)?(?:module\s+|file\s+)?"
     r"[`'\"]?(?P<to>[\w./\\-]+)[`'\"]?",
     re.IGNORECASE,
 )
@@ -31,6 +31,8 @@ class Move:
 
     target: str
     to: str
+    #: What the person calls it (function, class, …); empty: nothing.
+    kind: str = ""
 
     forms: ClassVar[tuple[str, ...]] = ("move pkg.a.Foo to pkg.b",)
 
@@ -38,7 +40,7 @@ class Move:
     def parse(cls, text: str) -> Move | None:
         """Read one sentence."""
         match = _REQUEST.fullmatch(text)
-        return cls(match["target"], match["to"]) if match else None
+        return cls(match["target"], match["to"], match["kind"] or "") if match else None
 
     def __str__(self) -> str:
         return f"move {self.target} to {self.to}"
@@ -48,6 +50,8 @@ class Move:
         home = locate(names, self.target)
         if isinstance(home, Refusal):
             return home
+        if why := why_not_kind(names, home, self.kind):
+            return Refusal(f"{self}: {why}")
         if home.scope:
             return Refusal(f"{self}: {spell(names, home)} is not at the top level of a module")
         to = _destination(names, home, self.to)

@@ -19,18 +19,19 @@ from mak.source.hierarchy import spell as spell_use
 from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.sites import Refusal, Sites, Survey
 from mak.source.refactor.target import (
-    KIND,
     NAME,
+    NAMED_KIND,
     definition_nodes,
     locate,
     qualname,
     spell,
     why_no_name,
+    why_not_kind,
 )
 from mak.source.resolve import Instance, Module, Names, Variable
 
 _REQUEST = re.compile(
-    rf"rename\s+{KIND}{NAME.format('target')}\s+(?:to|as|into)\s+[`'\"]?(?P<new>\w+)(?:\(\))?[`'\"]?",
+    rf"rename\s+{NAMED_KIND}{NAME.format('target')}\s+(?:to|as|into)\s+[`'\"]?(?P<new>\w+)(?:\(\))?[`'\"]?",
     re.IGNORECASE,
 )
 _PLAIN = (BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.ASSIGN)
@@ -42,6 +43,8 @@ class Rename:
 
     target: str
     new: str
+    #: What the person calls it (function, class, …); empty: nothing.
+    kind: str = ""
 
     forms: ClassVar[tuple[str, ...]] = ("rename pkg.mod.f to g",)
 
@@ -49,7 +52,7 @@ class Rename:
     def parse(cls, text: str) -> Rename | None:
         """Read one sentence."""
         match = _REQUEST.fullmatch(text)
-        return cls(match["target"], match["new"]) if match else None
+        return cls(match["target"], match["new"], match["kind"] or "") if match else None
 
     def __str__(self) -> str:
         return f"rename {self.target} to {self.new}"
@@ -59,6 +62,8 @@ class Rename:
         home = locate(names, self.target)
         if isinstance(home, Refusal):
             return home
+        if why := why_not_kind(names, home, self.kind):
+            return Refusal(f"{self}: {why}")
         if why := why_no_name(self.new):
             return Refusal(f"{self}: {why}")
         if self.new == home.name:

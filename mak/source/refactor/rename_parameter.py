@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mak.source.facts import BindingKind, Definition, Facts, ParameterKind
+from mak.source.facts import BindingKind, Call, Definition, Facts, ParameterKind
 from mak.source.hierarchy import Doubt, doubtful_uses, spell
 from mak.source.names import line_of, node_at
 from mak.source.refactor.rename import between, captured
@@ -181,6 +181,16 @@ class _ParameterRename:
             if not site.certain:
                 self.survey.trouble("may call another function too", site.path, at, f"{self.old}=")
             self.survey.replace(site.path, at, self.old, self.new)
-        if call.double_star:
-            said = f"passes **keywords; a key {self.old!r} in it is not seen"
-            self.survey.remark(said, site.path, call.start)
+        if call.double_star and not self._is_given(call):
+            said = f"passes **keywords that may hold {self.old}"
+            text = f"{spell(site.use, site.position)}(**…)"
+            self.survey.trouble(said, site.path, call.start, text)
+
+    def _is_given(self, call: Call) -> bool:
+        """Whether a call passes it for itself, so that a mapping cannot hold it too."""
+        if any(name == self.old for name, _ in call.keywords):
+            return True
+        return not call.star and all(
+            self.old in [p.name for p in definition.parameters[: call.positional]]
+            for _, _, definition in self.function.definitions()
+        )

@@ -46,15 +46,30 @@ class Refusal:
     places: tuple[Doubt | str, ...] = ()
 
     def __str__(self) -> str:
+        shown = self._shown()
+        return f"{self.reason}: {'; '.join(shown)}" if shown else self.reason
+
+    @property
+    def told(self) -> str:
+        """As ``str``, with one place to a line."""
+        shown = self._shown()
+        return "\n  ".join((f"{self.reason}:", *shown)) if len(shown) > 1 else str(self)
+
+    @property
+    def is_doubt(self) -> bool:
+        """Whether it cannot be proved what is meant at some places."""
+        return any(isinstance(place, Doubt) for place in self.places)
+
+    def _shown(self) -> list[str]:
         shown = [str(place) for place in self.places[:_SHOWN]]
         if len(self.places) > _SHOWN:
             shown.append(f"and {len(self.places) - _SHOWN} more")
-        return f"{self.reason}: {'; '.join(shown)}" if shown else self.reason
+        return shown
 
 
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 #: Places that a refusal names before it only counts.
-_SHOWN = 20
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,7 +6,7 @@ import difflib
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mak.model import NodeId
 from mak.source.facts import BindingKind, ScopeKind
@@ -16,8 +16,11 @@ from mak.source.resolve import Names, Outside, Variable
 
 #: A name as it may be written in a request: ``pkg.mod.f``, ``pkg/mod.py::C.m``, ``f``.
 NAME = r"[`'\"]?(?P<{}>[\w./\\-]+(?:::[\w.]+)?)(?:\(\))?[`'\"]?"
-#: What people call what they name; it is not relied upon.
-KIND = r"(?:the\s+)?(?:(?:module-level\s+)?(?:function|class|constant|variable|method|symbol)\s+)?"
+_KINDS = r"(?:module-level\s+)?({}function|class|constant|variable|method|symbol)\s+"
+#: What people call what they name, where it is not relied upon.
+KIND = rf"(?:the\s+)?(?:{_KINDS.format('?:')})?"
+#: The same, kept as ``kind``: it has to be that.
+NAMED_KIND = rf"(?:the\s+)?(?:{_KINDS.format('?P<kind>')})?"
 _TRIMMED = re.compile(r"\s+")
 _BINDINGS = (BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.ASSIGN)
 #: Candidates that a refusal lists.
@@ -45,7 +48,25 @@ def locate(names: Names, text: str) -> Variable | Refusal:
     if found:
         return Refusal(f"{text} may be any of these; write one of them", _spelled(names, found))
     near = _near(names, text)
-    return Refusal(f"there is no {text} in this repository{', but there is' if near else ''}", near)
+    return Refusal(f"there is no {text} in this repository{_meant(near)}")
+
+
+def why_not_kind(names: Names, variable: Variable, kind: str) -> str:
+    """Return what a definition is instead of what a person calls it; empty: it is that."""
+    facts = names.facts(variable.path)
+    bound = facts.bound(variable.scope, variable.name) if facts is not None else ()
+    in_class = facts is not None and facts.scopes[variable.scope].kind is ScopeKind.CLASS
+    what = {
+        BindingKind.FUNCTION: "method" if in_class else "function",
+        BindingKind.CLASS: "class",
+        BindingKind.ASSIGN: "variable",
+    }
+    known = [what[binding.kind] for binding in bound if binding.kind in what]
+    asked = {"constant": "variable", "method": "function"}.get(kind.lower(), kind.lower())
+    fits = {"variable": {"variable"}, "class": {"class"}, "function": {"function", "method"}}
+    if not known or asked not in fits or not fits[asked].isdisjoint(known):
+        return ""
+    return f"{spell(names, variable)} is a {known[0]}, not a {kind.lower()}"
 
 
 def spell(names: Names, variable: Variable) -> str:
@@ -96,7 +117,7 @@ def why_no_name(name: str) -> str:
 def _by_node(names: Names, node: NodeId) -> Variable | Refusal:
     if node.path not in names.sources:
         near = difflib.get_close_matches(node.path, names.index.paths, _LISTED)
-        return Refusal(f"there is no file {node.path}", tuple(near))
+        return Refusal(f"there is no file {node.path}{_meant(near)}")
     facts = names.facts(node.path)
     if facts is None:
         return Refusal(f"{node.path} does not parse, so nothing in it can be renamed or moved")
@@ -108,8 +129,12 @@ def _by_node(names: Names, node: NodeId) -> Variable | Refusal:
             if binding.kind in _BINDINGS and _is_reachable(names, node.path, binding.scope)
         )
         near = difflib.get_close_matches(node.symbol, list(known), _LISTED, 0.5)
-        return Refusal(f"{node.path} defines no {node.symbol}", tuple(near))
+        return Refusal(f"{node.path} defines no {node.symbol}{_meant(near)}")
     return variable
+
+
+def _meant(near: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _is_reachable(names: Names, path: str, scope: int) -> bool:
