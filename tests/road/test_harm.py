@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+import types
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -67,11 +68,11 @@ def road(make_road) -> Road:
 
 def value(road: Road, expression: str) -> str:
     """Return what an expression is worth to a person who imports what landed."""
-    code = f"import shop, text; print(({expression}))"
-    command = [sys.executable, "-B", "-c", code]
-    return subprocess.run(
-        command, cwd=road.root, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    with mock.patch.dict(sys.modules):
+        for name in ("text", "shop"):
+            module = sys.modules[name] = types.ModuleType(name)
+            exec(compile(road.text(f"{name}.py"), name, "exec"), vars(module))
+        return str(eval(expression, {name: sys.modules[name] for name in ("text", "shop")}))
 
 
 def removal(node: str) -> dict[str, Any]:

@@ -374,9 +374,16 @@ def test_a_merge_that_the_person_begins_is_waited_out(road):
 
 
 @pytest.mark.parametrize(
-    ("old", "path"), [("return 1", "a.py"), ("return 3", "a.py"), ("return 1", "b.py")]
+    ("phase", "old", "path"),
+    [
+        ("parked", "return 1", "a.py"),
+        ("P4", "return 1", "a.py"),
+        ("P4", "return 3", "a.py"),
+        pytest.param("parked", "return 3", "a.py", marks=pytest.mark.slow),
+        pytest.param("parked", "return 1", "b.py", marks=pytest.mark.slow),
+        pytest.param("P4", "return 1", "b.py", marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("phase", ["parked", "P4"])
 def test_an_edit_between_kill_and_recovery_is_kept(road, phase, old, path):
     script = {"t": [reply(edited("n1", TEN))] * 3}
     assert road.killed(phase, [task("t", "a.py::one")], script) == -signal.SIGKILL

@@ -333,7 +333,9 @@ def test_a_person_with_a_name_is_the_author(make_road):
     assert who == "Eve <eve@example.org> MAK <mak@localhost>"
 
 
-@pytest.mark.parametrize("home", ["", "nowhere", "empty"])
+@pytest.mark.parametrize(
+    "home", ["", *(pytest.param(h, marks=pytest.mark.slow) for h in ("nowhere", "empty"))]
+)
 def test_a_home_that_is_not_there_is_not_needed(make_road, home, tmp_path):
     """Settled before libgit2 is loaded, so in a process of its own."""
     road = make_road({"a.py": A})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import threading
@@ -83,6 +84,11 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def digest_of(text: str, name: str) -> str:
+    """Return the digest of a function in a file, as a reply's record has it."""
+    return hashlib.sha1(split(text.encode(), "a.py").text(NodeId("a.py", name))).hexdigest()
+
+
 def becomes(name: str, value: object, **more: Any) -> dict[str, Any]:
     return {**reply(edited("n1", function(name, value))), **more}
 
@@ -128,18 +134,10 @@ def test_the_second_of_two_runs_on_a_node_waits_is_told_for_whom_and_builds_on_t
     assert run in first.holder and other.pid in first.holder
     assert landed(road) == ["a", "b"]
     assert road.text("a.py") == A.replace(function("one"), function("one", 2))
-    text = split(A.replace(function("one"), function("one", 1)).encode(), "a.py")
-    assert list(shown.values()) == [text.node(NodeId("a.py", "one")).digest] or shown
-    assert git(road.root, "status", "--porcelain") == ""
-
-
-def test_a_run_that_waited_asks_about_the_text_that_landed_and_once(road):
-    other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})
-    road.when(TaskWaiting, other.go_on)
-    outcome = road.run([task("b", "a.py::one")], {"b": [becomes("one", 2)] * 2})
-    other.end()
-    assert outcome.state is RunState.DONE
+    text = A.replace(function("one"), function("one", 1))
+    assert shown == {"a.py::one": digest_of(text, "one")}
     assert [event.attempt for event in road.of(TaskStarted)] == [1]
+    assert git(road.root, "status", "--porcelain") == ""
 
 
 def test_two_runs_at_the_command_line_tell_who_holds_what(road):
@@ -176,6 +174,7 @@ def test_two_runs_on_different_nodes_of_a_file_both_land_without_waiting(road):
     assert git(road.root, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_a_node_that_was_left_as_it_is_is_free_once_its_wave_is_over(road):
     other = Other(
         road,
@@ -219,6 +218,7 @@ def test_a_run_takes_over_from_one_that_was_killed_and_that_one_is_recovered_upo
     assert landed(road) == ["b", "a"]
 
 
+@pytest.mark.slow
 def test_runs_on_two_branches_do_not_meet(road):
     other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})
     outcome = road.run([task("b", "a.py::one")], {"b": [becomes("one", 2)]}, branch="topic")
@@ -277,7 +277,12 @@ def check(road: Road, outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("gc", "-q", "--prune=now"), ("pack-refs", "--all", "--prune"), ("repack", "-adq")]
+    "command",
+    [
+        ("gc", "-q", "--prune=now"),
+        ("pack-refs", "--all", "--prune"),
+        pytest.param(("repack", "-adq"), marks=pytest.mark.slow),
+    ],
 )
 def test_git_tidies_up_beside_a_run_and_nothing_is_lost(road, command):
     for number in range(5):
@@ -306,6 +311,7 @@ def test_git_add_beside_a_run_keeps_what_it_stages(road):
     assert git(road.root, "show", ":mine.py") == road.text("mine.py")
 
 
+@pytest.mark.slow
 def test_a_person_commits_beside_a_run_and_both_histories_are_there(road):
     count = iter(range(1_000_000))
 
