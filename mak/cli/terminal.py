@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -88,6 +89,14 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def fitting(lines: Iterable[str]) -> list[str]:
+    """Cut lines to the width of the terminal that stdout is; leave them alone if it is none."""
+    if not sys.stdout.isatty():
+        return list(lines)
+    width = shutil.get_terminal_size().columns
+    return [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
 
 
 def columns(rows: Iterable[Sequence[str]], *, indent: str = "", gap: str = "  ") -> list[str]:

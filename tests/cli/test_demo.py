@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mak.cli.commands import demo
 from mak.cli.main import main
 from mak.cli.record import Record, read_record
 from mak.events import ReplyRejected, TaskSettled, TaskStarted, TaskWaiting
@@ -122,3 +123,12 @@ def test_folder_that_is_in_use_is_refused(folder: Path, capsys: pytest.CaptureFi
     assert main(["demo", "--dir", str(folder)]) == 2
     assert "is not an empty folder" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+
+
+def test_demo_names_a_mak_that_can_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    script = Path(sys.executable).with_name("mak")
+    expected = str(script) if script.is_file() else f"{sys.executable} -m mak"
+    assert demo._mak() == expected
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    assert demo._mak() == "mak"

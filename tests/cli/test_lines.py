@@ -6,7 +6,7 @@ import pytest
 
 from mak.cli.lines import line, money, seconds, short, some, tokens
 from mak.cli.progress import Progress
-from mak.cli.terminal import clean, columns
+from mak.cli.terminal import clean, columns, fitting
 from mak.events import (
     Event,
     PlanAsked,
@@ -181,3 +181,12 @@ def test_columns_align_and_clean_their_cells() -> None:
         "\\x07  f",
     ]
     assert columns([]) == []
+
+
+def test_rows_are_cut_to_the_terminal_and_whole_anywhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert fitting(["x" * 500]) == ["x" * 500]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert fitting(["x" * 500, "y"]) == ["x" * 39 + "…", "y"]

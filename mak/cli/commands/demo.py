@@ -61,17 +61,31 @@ def run(args: Namespace) -> int:
     with Store.open(root) as store:
         code = carry_out(store, view, lambda: start(store, plan, options))
     passed = _say_tests("after", sample.run_tests(root))
-    where = shlex.quote(str(root))
+    where, mak = shlex.quote(str(root)), _mak()
     terminal.write_note(NO_LLM.replace("takes", "took"), "bold")
     terminal.write_note("Look around:", "bold")
     for command in (
         f"cd {where}",
         "git log --stat",
-        f"mak show {view.progress.run}",
-        f"mak undo {view.progress.run}",
+        f"{mak} show {view.progress.run}",
+        f"{mak} undo {view.progress.run}",
     ):
         terminal.write_note(f"  {command}")
     return code if passed else code or EXIT_FAILED
+
+
+def _mak() -> str:
+    """Return what starts MAK from any folder."""
+    import shlex
+    import shutil
+    import sys
+
+    if shutil.which("mak"):
+        return "mak"
+    script = Path(sys.executable).with_name("mak")
+    if script.is_file():
+        return shlex.quote(str(script))
+    return f"{shlex.quote(sys.executable)} -m mak"
 
 
 def _folder(given: Path | None) -> Path:

@@ -63,7 +63,8 @@ def run(args: Namespace) -> int:
         terminal.write_json([_document(file) for file in files])
     else:
         for file in files:
-            terminal.write_data("\n".join(terminal.columns(_rows(file))))
+            rows = terminal.columns(_rows(file))
+            terminal.write_data("\n".join(terminal.fitting(rows)))
     return EXIT_DONE
 
 
