@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from mak import workers
@@ -10,6 +11,12 @@ from mak.plan import plan_digest
 from mak.source import SourceFile, Sources, merge, python_newer, split
 from mak.source.statement import Statement
 from mak.store import Store
+
+#: Characters of a subject.
+WIDTH = 72
+#: Where a task of a refactoring does its share.
+_WHERE = re.compile(r", in \S+$")
+_NODE = re.compile(r"(?<!\S)(?P<path>[\w./-]+\.py)::(?P<name>[\w.]+)")
 
 
 def sources_at(store: Store, commit: str) -> Sources:
@@ -27,12 +34,7 @@ def newer(data: bytes) -> Sequence[Statement]:
 def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
     """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
     goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
-    if plan.atomic and plan.request.strip() and len(plan.tasks) > 1:
-        # The tasks are parts of one change, which the request names.
-        subject = _cut(" ".join(plan.request.split()), 72)
-    else:
-        more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
-        subject = _cut(goals[tasks[0]], 72 - len(more)) + more
+    subject = _subject([goals[task] for task in tasks], plan)
     body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
     trailers = {
         "MAK-Run": run,
@@ -43,6 +45,26 @@ def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str
     }
     lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
     return f"{subject}\n\n{body}\n\n{lines}\n"
+
+
+def _subject(goals: Sequence[str], plan: Plan) -> str:
+    """Return one line for what a wave does.
+
+    Tasks of one refactoring share a sentence, to which each adds where (`, in shop/cart.py`); nodes
+    go by their dotted names there.
+    """
+    sentences = list(dict.fromkeys(_WHERE.sub("", goal) for goal in goals))
+    whole = plan.atomic and plan.request.strip() and len(plan.tasks) > 1
+    if len(sentences) > 1 and whole and len(goals) == len(plan.tasks):
+        # The tasks are parts of one change, which the request names.
+        return _cut(" ".join(plan.request.split()), WIDTH)
+    more = f" (+{len(sentences) - 1} more)" if len(sentences) > 1 else ""
+    return _cut(_NODE.sub(_dotted, sentences[0]), WIDTH - len(more)) + more
+
+
+def _dotted(node: re.Match[str]) -> str:
+    path = node["path"].removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+    return f"{path.replace('/', '.')}.{node['name']}"
 
 
 def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
