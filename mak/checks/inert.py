@@ -1,4 +1,4 @@
-"""No statement is added that does nothing: a number, or a bare name, where code should be.
+"""No statement is added that does nothing: a number, a bare name or JSON where code should be.
 
 A weak model under a grammar fills a field with anything that fits it. Strings and ``...`` may stand
 alone in good code; a name may inside a function or a ``try``, as a probe.
@@ -14,6 +14,13 @@ from mak.checks.change import Change, Check, differing, is_cut
 from mak.checks.tree import blocks, parse
 from mak.model import Finding, Node
 from mak.source import SourceFile, decode
+
+#: What makes a value, and what in it may still have an effect: anything that can be overloaded.
+_IDLE = (ast.Name, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda)
+_BUSY = (
+    *(ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr),
+    *(ast.Attribute, ast.Subscript, ast.BinOp, ast.Compare),
+)
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -38,14 +45,18 @@ def _findings(change: Change) -> Iterator[Finding]:
 
 def _inert(file: SourceFile | None, node: Node) -> Iterator[str]:
     """Yield the statements of a node that do nothing."""
-    body = parse(decode(file, node.id)) if file else None
-    for statement in body or ():
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
-            yield ast.unparse(statement)
-    for block in blocks(body or []):
+    body = (parse(decode(file, node.id)) if file else None) or []
+    for block in blocks(body):
+        is_idle = _is_idle if block is body else _is_bare_value
         for statement in block:
-            if isinstance(statement, ast.Expr) and _is_bare_value(statement.value):
+            if isinstance(statement, ast.Expr) and is_idle(statement.value):
                 yield ast.unparse(statement)
+
+
+def _is_idle(value: ast.expr) -> bool:
+    if not isinstance(value, _IDLE):
+        return _is_bare_value(value)
+    return not any(isinstance(part, _BUSY) for part in ast.walk(value))
 
 
 def _is_bare_value(value: ast.expr) -> bool:
