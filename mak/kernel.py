@@ -265,7 +265,11 @@ async def _reviewed(
     if options.review is not None:
         _refuse_in_the_way(store, review.plan)  # a review takes as long as it takes
     kept = {task.id for task in review.plan.tasks}
-    emit(events.Reviewed(approved=True, dropped=tuple(sorted(first - kept))))
+    dropped = tuple(sorted(first - kept))
+    emit(events.Reviewed(approved=True, dropped=dropped))
+    if dropped and review.plan.atomic:
+        of = f"{len(dropped)} of its {len(first)} tasks {'was' if len(dropped) == 1 else 'were'}"
+        emit(events.Remark(f"this plan lands as a whole; {of} dropped"))
     return review.plan
 
 
