@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mak import kernel
 from mak.config import Config
-from mak.model import Outcome, TaskState
+from mak.events import Event, TaskWidened
+from mak.model import NodeId, NodeKind, Outcome, TaskState
 from mak.plan import parse_plan
 from mak.source import split
 from mak.store import Store
@@ -58,6 +59,7 @@ print(net("x"))
 if __name__ == "__main__":
     net("y")
 '''
+DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 NODES = [str(node.id) for node in split(SHOP.encode(), "shop.py").nodes]
 
 #: What models under a grammar, or in a hurry, write where code should be.
@@ -155,8 +157,13 @@ TASKS = st.lists(
 )
 
 
-def run(root: Path, tasks: list[tuple[str, list[dict[str, Any]]]]) -> Outcome:
-    """Have each task answered by its replies, and by nothing after them."""
+def run(
+    root: Path, tasks: list[tuple[str, list[dict[str, Any]]]]
+) -> tuple[Outcome, dict[str, set[NodeId]]]:
+    """Have each task answered by its replies, and by nothing after them.
+
+    Return what each was granted, too.
+    """
     new = ("new.py", "shop.py::fresh")
     plan = parse_plan(
         {
@@ -172,13 +179,24 @@ def run(root: Path, tasks: list[tuple[str, list[dict[str, Any]]]]) -> Outcome:
     }
     script = root.with_suffix(".json")
     script.write_text(json.dumps({"tasks": raw}))
-    options = kernel.Options(Config(attempts=2), (f"scripted:{script}",), "builtin")
+    granted = {task.id: {*task.writes, *task.creates} for task in plan.tasks}
+
+    def emit(event: Event) -> None:
+        if isinstance(event, TaskWidened):
+            granted[event.task] |= {*map(NodeId.parse, event.nodes)}
+
+    options = kernel.Options(Config(attempts=2), (f"scripted:{script}",), "builtin", emit=emit)
 
     async def main() -> Outcome:
         with Store.open(root) as store:
             return await kernel.run(store, plan, options)
 
-    return anyio.run(main)
+    return anyio.run(main), granted
+
+
+def around(node: NodeId) -> set[NodeId]:
+    """Return what else would have to be granted for a node to change."""
+    return {node.api, *node.containers}
 
 
 numbers = itertools.count()
@@ -188,17 +206,20 @@ numbers = itertools.count()
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_answer_breaks_a_run_or_leaves_more_than_what_landed(make_repo, tasks):
     root = make_repo({"shop.py": SHOP}, f"repo{next(numbers)}")
-    outcome = run(root, tasks)
+    outcome, grants = run(root, tasks)
     landed = {name for name, task in outcome.tasks.items() if task.state is TaskState.DONE}
     assert all(task.state in (TaskState.DONE, TaskState.FAILED) for task in outcome.tasks.values())
     assert all(outcome.tasks[name].reason for name in outcome.tasks.keys() - landed)
+    assert all({*wave.tasks} <= landed for wave in outcome.waves)
     assert git(root, "status", "--porcelain") == ""
-    assert [wave for wave in outcome.waves if not {*wave.tasks} <= landed] == []
     for path in git(root, "ls-files").split():
-        data = (root / path).read_bytes()
-        compile(data, path, "exec", dont_inherit=True)
-        if path != "shop.py":
-            continue
-        granted = {node for i, (node, _) in enumerate(tasks) if f"t{i}" in landed}
-        if not granted:
-            assert data == SHOP.encode()
+        compile((root / path).read_bytes(), path, "exec", dont_inherit=True)
+    granted = {node for name in landed for node in grants[name]}
+    before, data = split(SHOP.encode(), "shop.py"), (root / "shop.py").read_bytes()
+    if not granted:
+        assert data == before.data
+    for node in before.nodes:
+        # Headers gain imports, and what stands beside a new definition gains or loses blank lines.
+        if node.kind in DEFINITIONS and granted.isdisjoint({node.id, *around(node.id)}):
+            code = before.data[node.start + node.lead : node.end].rstrip()
+            assert code in data, node.id
