@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 
-from mak.checks.change import Change, Check
+from mak.checks.change import Change, Check, node_bytes
 from mak.model import Finding, NodeId
 from mak.source import SourceFile, decode
 
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 #: Words in a file that say that names may come and go while it runs.
 _OPEN = (b"import *", b"globals()", b"exec(", b"NameError")
 
 
 def _findings(change: Change) -> Iterator[Finding]:
     awaited = {node.path for node in change.planned}
+    loses = any(_loses_names(before, after) for _, before, after in change.files())
     for path, before, after in change.files():
         if after is None or after.whole:
+            continue
+        if not loses and before is not None and not _gains_words(before, after):
             continue
         known = {(lack.module, lack.name) for lack in change.lacking(path, change.before)}
         for lack in sorted(change.lacking(path, change.after)):
@@ -39,6 +45,23 @@ def _findings(change: Change) -> Iterator[Finding]:
             )
         if before is not None and not before.whole and path not in awaited:
             yield from _names(before, after)
+
+
+def _loses_names(before: SourceFile | None, after: SourceFile | None) -> bool:
+    new = {name for node in after.nodes for name in node.names} if after else set()
+    return any(name not in new for node in (before.nodes if before else ()) for name in node.names)
+
+
+def _gains_words(before: SourceFile, after: SourceFile) -> bool:
+    """Whether some word stands more often than before; otherwise nothing new can be used."""
+    return bool(_words(after, but=before) - _words(before, but=after))
+
+
+def _words(file: SourceFile, *, but: SourceFile) -> Counter[bytes]:
+    """Count the words of the nodes that the other version does not have."""
+    same = {node.digest for node in but.nodes}
+    texts = (node_bytes(file, node) for node in file.nodes if node.digest not in same)
+    return Counter(word for text in texts for word in _WORD.findall(text))
 
 
 def _names(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
