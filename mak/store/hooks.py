@@ -1,7 +1,7 @@
 """The repository's commit hooks as a gate: run once per wave, in a throw-away working tree.
 
 Hooks never see the person's index or files, and nothing they change there is taken, except the
-message that commit-msg leaves.
+message that commit-msg leaves; MAK's trailers stay in it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mak.store.git import Git, environment
+from mak.store.message import with_trailers_of
 from mak.store.repository import Repository
 from mak.store.signing import Settings
 
@@ -58,7 +59,8 @@ def judge(
             if refused is not None:
                 return Refused(name, refused)
             if arguments:
-                message = file.read_text(encoding="utf-8", errors="replace")
+                text = file.read_text(encoding="utf-8", errors="replace")
+                message = text if text == message else with_trailers_of(text, message)
         git.run("add", "-A")
         if git.run("write-tree").decode().strip() != tree:
             changed = git.run("diff", "--cached", "--name-only", tree).decode("utf-8", "replace")

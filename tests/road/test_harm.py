@@ -221,6 +221,19 @@ def test_an_edit_of_a_node_that_was_not_granted_does_not_land_unseen(road):
     assert value(road, "shop.net(1), text.slug('A')") == "(-1, 'a')"
 
 
+def test_what_an_agent_needs_and_a_person_is_editing_is_refused(road):
+    write(road.root, {"text.py": TEXT.replace("[:3]", "[:9]")})
+    need = {"symbol": "text.py::shorten", "mode": "write", "why": "it cuts too much"}
+    asks = reply(
+        {"node": "n1", "status": "needs_locks", "new_source": "", "reason": "shorten is wrong"},
+        needs_locks=[need],
+    )
+    outcome = road.run([task("a", "shop.py::net")], {"a": [asks] * 3})
+    assert outcome.state is RunState.FAILED
+    assert "text.py, which has uncommitted changes" in outcome.tasks["a"].reason
+    assert "[:9]" in road.text("text.py")
+
+
 def test_what_an_agent_needs_and_does_not_exist_is_refused(road):
     asks = reply(
         {"node": "n1", "status": "needs_locks", "new_source": "", "reason": "elsewhere"},

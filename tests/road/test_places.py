@@ -137,7 +137,41 @@ def test_a_file_can_be_emptied_and_deleted_only_on_purpose(make_road):
     assert not (road.root / "b.py").exists()
 
 
+def test_line_ends_that_git_converts_are_as_the_person_has_them(make_road):
+    road = make_road({"a.py": A, "b.py": A})
+    git(road.root, "config", "core.autocrlf", "true")
+    for name in ("a.py", "b.py"):
+        (road.root / name).unlink()
+    git(road.root, "checkout", "-q", ".")
+    assert b"\r\n" in (road.root / "a.py").read_bytes()
+    assert one_becomes_ten(road).state is RunState.DONE
+    assert road.text("a.py") == AFTER.replace("\n", "\r\n")
+    assert git(road.root, "cat-file", "blob", "HEAD:a.py") == AFTER
+    assert numstat(road, "a.py") == ["1", "1", "a.py"]
+    assert git(road.root, "status", "--porcelain") == ""
+
+
+def test_a_file_stays_executable(make_road):
+    road = make_road({"a.py": f"#!/usr/bin/env python\n\n\n{A}"})
+    (road.root / "a.py").chmod(0o755)
+    git(road.root, "commit", "-qam", "executable")
+    assert one_becomes_ten(road).state is RunState.DONE
+    assert git(road.root, "ls-tree", "HEAD", "a.py").startswith("100755 ")
+    assert (road.root / "a.py").stat().st_mode & 0o111 == 0o111
+
+
 # ------------------------------------------------------------------ paths
+
+
+@pytest.mark.parametrize(
+    "path", ["a b/c d.py", "ä/日本.py", "-a.py", "a'b\".py", "$(x)/*.py", "a\\b.py", ":a.py"]
+)
+def test_a_path_is_nothing_but_a_path(make_road, path):
+    road = make_road({path: A, "a.py": A, "b.py": A})
+    assert one_becomes_ten(road, f"{path}::one").state is RunState.DONE
+    assert road.text(path) == AFTER
+    assert road.text("a.py") == road.text("b.py") == A
+    assert git(road.root, "status", "--porcelain") == ""
 
 
 @pytest.fixture
@@ -287,6 +321,20 @@ def test_a_failing_hook_is_named_when_hooks_are_not_asked_for(make_road):
     hook(road, "pre-commit", "exit 1")
     assert one_becomes_ten(road).state is RunState.DONE
     assert any("pre-commit hook was not run" in str(event) for event in road.events)
+
+
+def test_a_hook_that_rewrites_the_message_does_not_hide_the_wave(make_road):
+    road = make_road({"a.py": A})
+    hook(road, "commit-msg", "echo 'JIRA-1 as ever' > \"$1\"")
+    tasks = [task("t", "a.py::one"), task("u", "a.py::two", depends_on=["t"])]
+    two = "def two():\n    return 20\n"
+    script = {"t": [reply(edited("n1", TEN))], "u": [reply(edited("n1", two))]}
+    assert road.run(tasks, script, hooks=True).state is RunState.DONE
+    told = "--format=%s|%(trailers:key=MAK-Tasks,valueonly,separator=)"
+    assert git(road.root, "log", "-2", told).splitlines() == [
+        "JIRA-1 as ever|u",
+        "JIRA-1 as ever|t",
+    ]
 
 
 def test_a_hook_that_rewrites_files_does_not_touch_the_persons(make_road):
