@@ -12,12 +12,12 @@ from mak.source.statement import Is, Statement, digest_api, role_of
 from mak.source.text import one_line, squeeze
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: A definition's first line when it is all of its header and holds nothing that needs a lexer.
 _PLAIN = re.compile(rb"[ \t\x0c]*((?:async def|def|class) [^#'\"\\]*[^\s#'\"\\])\s*:\s*$")
 
 
-def parse(data: bytes) -> ast.Module:
+def parse(data: bytes | str) -> ast.Module:
     """Parse Python source; no warning about the analysed code escapes.
 
     Raises SyntaxError, ValueError (NUL), RecursionError or MemoryError.
@@ -45,7 +45,7 @@ class Reader:
     def block(self, body: list[ast.stmt], top: bool = False) -> Iterator[Statement]:
         """Yield the statements of a module or class body."""
         for number, node in enumerate(body):
-            if isinstance(node, _SCOPES):
+            if isinstance(node, DEFINITIONS):
                 yield self.definition(node)
                 continue
             kind = Is.OTHER
@@ -108,7 +108,7 @@ class Reader:
     def _is_block(self, node: ast.ClassDef) -> bool:
         """Whether the class body starts on a logical line of its own."""
         first = node.body[0]
-        if isinstance(first, _SCOPES) and first.decorator_list:
+        if isinstance(first, DEFINITIONS) and first.decorator_list:
             return True
         line, column = first.lineno - 1, first.col_offset
         return (
@@ -138,7 +138,7 @@ class Reader:
             return match[1].decode()
         body = node.body[0]
         line, column = body.lineno - 1, body.col_offset
-        if isinstance(body, _SCOPES) and body.decorator_list:
+        if isinstance(body, DEFINITIONS) and body.decorator_list:
             line, column = self._first_line(body), 0
         text = one_line(self._between(node.lineno - 1, node.col_offset, line, column))
         return text.rstrip(" \\").removesuffix(":").rstrip()

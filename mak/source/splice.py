@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from mak.model import Node, NodeId, NodeKind
 from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.language import split
+from mak.source.recut import recut
 
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 #: How symbols end of which there may be several.
@@ -81,7 +82,9 @@ def splice(
     for piece in pieces:
         piece.start = end
         end = piece.end
-    file = split(b"".join(piece.data for piece in pieces), before.path, newer=newer)
+    file = None if moved or renamed else recut(before, pieces)
+    if file is None:
+        file = split(b"".join(piece.data for piece in pieces), before.path, newer=newer)
     edits = [piece for piece in pieces if piece.is_edit]
     culprit = next((p.culprit for p in edits if p.culprit is not None), before.id)
     if file.whole:

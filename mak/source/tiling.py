@@ -154,18 +154,7 @@ class _Tiler:
         self.block(body[own:], shell_end, end, symbol + ".", NodeKind.METHOD, NodeKind.CLASS_BODY)
 
     def end_of(self, end: int, column: int, limit: int) -> int:
-        """Extend a statement's end over continuation lines and comments deeper than `column`."""
-        lines = self.lines
-        while 0 < end < limit and _continues(lines[end - 1]):
-            end += 1
-        last = end
-        while end < limit and is_trivia(lines[end]):
-            if lines[end].strip():
-                if width(lines[end]) <= column:
-                    break
-                last = end + 1
-            end += 1
-        return last
+        return code_end(self.lines, end, column, limit)
 
     def emit(
         self,
@@ -217,6 +206,20 @@ def header_length(body: Sequence[Statement]) -> int:
     while 0 < count < len(body) and body[count].start < body[count - 1].end:
         count += 1
     return count
+
+
+def code_end(lines: Sequence[bytes], end: int, column: int, limit: int) -> int:
+    """Extend a statement's end over continuation lines and comments deeper than `column`."""
+    while 0 < end < limit and _continues(lines[end - 1]):
+        end += 1
+    last = end
+    while end < limit and is_trivia(lines[end]):
+        if lines[end].strip():
+            if width(lines[end]) <= column:
+                break
+            last = end + 1
+        end += 1
+    return last
 
 
 def _continues(line: bytes) -> bool:
