@@ -366,13 +366,18 @@ def _total(spent: Sequence[Usage]) -> Usage:
 
 
 def _newest_unfinished(store: Store) -> str:
-    elsewhere = ""
+    elsewhere = alive = ""
     for run_id in store.runs():
         meta = runlog.read_meta(store, run_id)
         if meta and runlog.is_recoverable(store, run_id):
             if meta.branch == store.branch:
-                return run_id
+                if not store.at_work(run_id):
+                    return run_id
+                alive = alive or run_id
+                continue
             elsewhere = elsewhere or f"; {run_id}, which was, works on {branch_name(meta.branch)}"
+    if alive:
+        return alive
     raise UsageError(
         f"recovering: no run on {branch_name(store.branch)} was cut off{elsewhere}", hint="mak log"
     )

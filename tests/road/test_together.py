@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import random
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from mak import runlog
+from mak.errors import MakError, UsageError
 from mak.events import ReplyParked, TaskStarted, TaskWaiting
 from mak.model import NodeId, Outcome, RunState
 from mak.source import split
@@ -218,6 +221,17 @@ def test_a_run_takes_over_from_one_that_was_killed_and_that_one_is_recovered_upo
     assert landed(road) == ["b", "a"]
 
 
+def test_a_run_that_is_alive_is_not_recovered_and_in_nobodys_way(road):
+    assert road.killed("P1", [task("c", "b.py::one")], {"c": [becomes("one", 3)]}) != 0
+    other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})
+    assert road.recover().tasks.keys() == {"c"}
+    with pytest.raises(MakError, match="being carried out") as refused:
+        road.recover()
+    assert other.pid in str(refused.value)
+    other.end()
+    assert landed(road) == ["c", "a"]
+
+
 @pytest.mark.slow
 def test_runs_on_two_branches_do_not_meet(road):
     other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})
@@ -336,23 +350,27 @@ def test_a_person_commits_beside_a_run_and_both_histories_are_there(road):
 
 
 @pytest.mark.slow
-def test_many_runs_at_once_lose_no_update(road):
-    """Eight processes, each with its own nodes and one that all of them rewrite."""
+@pytest.mark.parametrize("seed", range(6))
+def test_many_runs_at_once_lose_no_update(road, seed):
+    """Four or eight processes, each with four tasks on nodes that others want too; some die."""
+    rng = random.Random(seed)
+    tasks: dict[str, str] = {}
     processes = []
-    for number in range(8):
-        there = Road(road.root)
-        there.name = f"run{number}"
-        own = f"b.py::{NAMES[number % 6]}"
-        command = there.command(
-            [task(f"own{number}", own), task(f"all{number}", "a.py::one")],
-            {
-                f"own{number}": [becomes(NAMES[number % 6], 10 + number)] * 20,
-                f"all{number}": [becomes("one", 10 + number)] * 20,
-            },
-        )
+    for number in range(rng.choice((4, 8))):
+        there = Road(road.root, name=f"run{number}")
+        nodes = rng.sample([(path, name) for path in ("a.py", "b.py") for name in NAMES], 4)
+        plan, script = [], {}
+        for k, (path, name) in enumerate(nodes):
+            id = f"run{number}-{k}"
+            tasks[id] = f"run{number}"
+            plan.append(
+                task(id, f"{path}::{name}", depends_on=[f"run{number}-{k - 2}"] if k > 1 else [])
+            )
+            script[id] = [becomes(name, f"{number + 1}{k}", delay_s=rng.uniform(0, 0.1))] * 40
+        agents = ["--max-agents", str(rng.choice((1, 2, 4)))]
         processes.append(
             subprocess.Popen(
-                [sys.executable, "-m", "mak", *command],
+                [sys.executable, "-m", "mak", *there.command(plan, script), *agents],
                 cwd=road.root,
                 env=environment(),
                 stdout=subprocess.PIPE,
@@ -360,7 +378,24 @@ def test_many_runs_at_once_lose_no_update(road):
                 text=True,
             )
         )
+    with Store.open(road.root, write=False) as store:
+        until(lambda: len(store.runs()) == len(processes))
+    for process in rng.sample(processes, rng.choice((0, 1, 2))):
+        time.sleep(rng.uniform(0.05, 0.6))
+        process.kill()
     told = [process.communicate(timeout=240)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 8, "\n".join(told)
-    assert len(landed(road)) == 8
+    ends = {process.returncode for process in processes}
+    assert ends <= {0, -signal.SIGKILL}, "\n".join(told)
+    while True:
+        try:
+            assert road.recover().state is RunState.DONE
+        except UsageError:
+            break
+    done = [id for names in landed(road) for id in names.split(", ")]
+    assert len(done) == len({*done})
+    # A process that was killed before it had a plan has nothing to be recovered.
+    whole = {run for run in tasks.values() if any(tasks[id] == run for id in done)}
+    assert {*done} == {id for id, run in tasks.items() if run in whole}
+    dead = [process for process in processes if process.returncode]
+    assert len(whole) >= len(processes) - len(dead)
     assert git(road.root, "status", "--porcelain") == ""
