@@ -201,6 +201,7 @@ def anything(road: Road, seed: int) -> None:
     assert git(road.root, "fsck", "--no-dangling") == ""
 
 
+# I13, I14
 @pytest.mark.parametrize("seed", range(3))
 def test_a_person_who_does_anything_loses_nothing(make_road, seed):
     anything(make_road({**dict.fromkeys(FILES, TEXT), "notes.txt": "notes\n"}), seed)

@@ -157,6 +157,7 @@ def test_a_helper_that_was_not_granted_lands_as_a_new_function(road):
     assert f"\n\n\n{helper}" in road.text("shop.py")
 
 
+# I6
 @pytest.mark.parametrize(
     "smuggled",
     [

@@ -71,6 +71,7 @@ def asked(road: Road) -> int:
 # ------------------------------------------------------------------ before a run
 
 
+# I14
 def test_unrelated_work_is_left_exactly_as_it_is(road):
     edit(road, "b.py", "return 2", "return 'unstaged'")
     write(road.root, {"new.py": MINE, "deep/new.py": MINE, "build.log": "ignored\n"})
@@ -115,6 +116,7 @@ def test_an_untracked_file_where_a_task_creates_one_is_refused(road):
 # ------------------------------------------------------------------ an edit during a run
 
 
+# I14
 def test_an_edit_of_another_node_of_the_file_is_merged_and_stays_uncommitted(road):
     road.when(TaskSettled, lambda: edit(road, "a.py", "return 3", "return 'mine'"))
     outcome = one_becomes_ten(road)
@@ -373,6 +375,7 @@ def test_a_merge_that_the_person_begins_is_waited_out(road):
 # ------------------------------------------------------------------ killed, then edited
 
 
+# I14
 @pytest.mark.parametrize(
     ("phase", "old", "path"),
     [
@@ -411,6 +414,7 @@ def test_what_a_killed_run_deleted_stays_deleted_when_it_is_recovered(road):
     assert len(road.of(WaveCommitted)) == 1
 
 
+# I10
 def test_what_failed_in_a_killed_run_has_still_failed_when_it_is_recovered(road):
     """It is killed between the commit of the wave and the record of it."""
     tasks = [

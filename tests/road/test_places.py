@@ -30,6 +30,7 @@ def numstat(road: Road, path: str) -> list[str]:
 # ------------------------------------------------------------------ bytes
 
 
+# I6
 @pytest.mark.parametrize(
     "text",
     [

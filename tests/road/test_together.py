@@ -123,6 +123,7 @@ def landed(road: Road) -> list[str]:
 # ------------------------------------------------------------------ two runs
 
 
+# I7
 def test_the_second_of_two_runs_on_a_node_waits_is_told_for_whom_and_builds_on_the_first(road):
     other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})
     road.when(TaskWaiting, other.go_on)
@@ -290,6 +291,7 @@ def check(road: Road, outcome: Outcome) -> None:
         assert len(runlog.read_replies(store, outcome.run)) == len(NAMES)
 
 
+# I12
 @pytest.mark.parametrize(
     "command",
     [
