@@ -173,7 +173,7 @@ def run_chain(root: Path, length: int, agents: int) -> None:
         Task(f"t{n}", "look", (next(nodes),), depends_on=(f"t{n - 1}",) if n else ())
         for n in range(length)
     )
-    result = {"status": "unchanged", "new_source": "", "reason": "as it should be"}
+    result = {"status": "no_changes_required", "new_source": "", "reason": "as it should be"}
     run_plan(root, Plan("benchmark", tasks), [result] * length, agents)
 
 
