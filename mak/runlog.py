@@ -1,10 +1,11 @@
 """The record of a run: what was asked, answered and decided, in documents that Git keeps.
 
-Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``log/<n // 100>/<n>.jsonl`` and
+Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``log-<n>.jsonl`` and
 ``outcome.json``, which is absent until the run has ended. The log holds what happened, in order,
 one JSON object a line: events by their names (``{"t", "event", …}``), and every reply whole, with
-the digests of what its agent was shown (``{"t", "task", "attempt", "reply", "shown"}``). What came
-together is one document, written in one commit.
+the digests of what its agent was shown (``{"t", "task", "attempt", "reply", "shown"}``). Lines are
+added to the last of its documents until that is long enough, since what costs is the number of Git
+objects; what came together goes in by one commit.
 
 Invariant: a reply is in Git before anything judges it.
 """
@@ -35,7 +36,9 @@ from mak.model import (
 from mak.plan import parse_plan, plan_document
 from mak.store import Store
 
-_LOG = "log/"
+_LOG = "log-"
+#: Bytes after which a document of the log is not added to any more.
+_LONG = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,11 @@ class RunLog:
     run: str
     listener: Callable[[Event], None]
     _documents: dict[str, bytes] = field(default_factory=dict)
+    #: Lines that no commit holds.
     _lines: list[bytes] = field(default_factory=list)
-    _chunks: int = 0
+    #: Number and text of the log's last document.
+    _number: int = 0
+    _text: bytes = b""
 
     @classmethod
     def start(cls, store: Store, meta: Meta, listener: Callable[[Event], None]) -> RunLog:
@@ -82,7 +88,7 @@ class RunLog:
     @classmethod
     def resume(cls, store: Store, run: str, listener: Callable[[Event], None]) -> RunLog:
         """Go on with the record of an unfinished run."""
-        return cls(store, run, listener, _chunks=len(store.run_documents(run, _LOG)))
+        return cls(store, run, listener, _number=len(store.run_documents(run, _LOG)))
 
     def emit(self, event: Event) -> None:
         """Show an event now and record it with the next `flush`."""
@@ -107,13 +113,14 @@ class RunLog:
 
     def flush(self) -> None:
         """Write everything collected in one commit."""
+        text = self._text + b"".join(self._lines)
         if self._lines:
-            chunk = self._chunks
-            self._documents[f"{_LOG}{chunk // 100:04}/{chunk:06}.jsonl"] = b"".join(self._lines)
+            self._documents[f"{_LOG}{self._number:06}.jsonl"] = text
         if self._documents:
             self.store.record(self.run, self._documents)
-            self._chunks += bool(self._lines)
             self._documents, self._lines = {}, []
+            full = len(text) >= _LONG
+            self._number, self._text = self._number + full, b"" if full else text
 
     def _note(self, fields: Mapping[str, Any]) -> None:
         self._lines.append(_dump({"t": round(time.time(), 3), **fields}) + b"\n")
