@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 from mak import workers
 from mak.model import Plan
@@ -19,11 +20,28 @@ _WHERE = re.compile(r", in \S+$")
 _NODE = re.compile(r"(?<!\S)(?P<path>[\w./-]+\.py)::(?P<name>[\w.]+)")
 
 
-def sources_at(store: Store, commit: str) -> Sources:
-    """Return a view of the store's repository at a commit (empty: of nothing)."""
-    return Sources(
-        store.entries(commit), store.read, store.cache, opaque=store.opaque_reason, newer=newer
-    )
+#: The commit that was looked at last, and the view of it.
+_views: WeakKeyDictionary[Store, tuple[str, Sources]] = WeakKeyDictionary()
+
+
+def sources_at(
+    store: Store, commit: str, written: Mapping[str, SourceFile | None] | None = None
+) -> Sources:
+    """Return a view of the store's repository at a commit (empty: of nothing).
+
+    It takes over what the view before it knows of files that stayed, and `written`: files of which
+    some came to be in the commit.
+    """
+    known = _views.get(store)
+    if known is not None and known[0] == commit:
+        return known[1]
+    entries = store.entries(commit)
+    if known is None:
+        view = Sources(entries, store.read, store.cache, opaque=store.opaque_reason, newer=newer)
+    else:
+        view = known[1].moved(entries, written or {})
+    _views[store] = commit, view
+    return view
 
 
 def newer(data: bytes) -> Sequence[Statement]:

@@ -535,7 +535,7 @@ class Waves:
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:
             self.tip = commit or self.store.tip()
-            self.draft = Draft(sources_at(self.store, self.tip))
+            self.draft = Draft(sources_at(self.store, self.tip, self.draft.changes))
 
     def _rebuild(self) -> bool:
         """Apply the accepted replies to the branch as it is; False: some are asked again."""

@@ -56,6 +56,8 @@ def ground(
     if round_ := circle(depends_on):
         reasons.append(f"tasks depend on each other in a circle: {' → '.join(round_)}")
     targets = Targets(sources, check_path, _frees(plan.tasks, {} if round_ else depends_on))
+    named = {node.path for task in plan.tasks for node in (*task.writes, *task.reads)}
+    sources.recall(path for path in named if path in sources)
     targets.declare(plan.tasks)
     remarks: list[str] = []
     tasks = []

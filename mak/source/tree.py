@@ -106,24 +106,46 @@ class Sources:
         """Return a node; None when there is none of this id."""
         return self.file(id.path).get(id.node) if id.path in self._entries else None
 
+    def recall(self, paths: Iterable[str]) -> None:
+        """Take what the cache knows of files at once, instead of one by one."""
+        wanted = {path: self._entries[path] for path in paths if self._is_unknown(path)}
+        if self._cache is not None and wanted:
+            known = self._cache.get_many(self._kind, tuple(dict.fromkeys(wanted.values())))
+            for path, blob in wanted.items():
+                self._remember(path, known.get(blob))
+
     def load(self, paths: Iterable[str] | None = None) -> None:
         """Cut files (all, or these) at once: known cuts are read in bulk, new ones remembered."""
-        wanted = [
-            path
-            for path in (self._entries if paths is None else paths)
-            if path not in self._cuts and path not in self._files and _may_be_code(path)
-        ]
-        if self._cache is not None:
-            keys = {path: self._entries[path] for path in wanted}
-            known = self._cache.get_many(self._kind, tuple(dict.fromkeys(keys.values())))
-            for path, blob in keys.items():
-                self._remember(path, known.get(blob))
+        wanted = [*(self._entries if paths is None else paths)]
+        self.recall(wanted)
         with paused():
-            self._cut_afresh([path for path in wanted if path not in self._cuts])
+            self._cut_afresh(filter(self._is_unknown, wanted))
+
+    def _is_unknown(self, path: str) -> bool:
+        return path not in self._cuts and path not in self._files and _may_be_code(path)
 
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
         """Return this tree with some files changed, added or (None) removed."""
         return _Overlay(self, changes)
+
+    def moved(self, entries: Mapping[str, str], files: Mapping[str, SourceFile | None]) -> Sources:
+        """Return the view of another tree, with what is known of files that are in it unchanged.
+
+        `files` are known besides, where the tree holds their very bytes.
+        """
+        view = Sources(entries, self._read, self._cache, opaque=self._opaque, newer=self.newer)
+        if _attributes(entries) != _attributes(self._entries):
+            return view  # what was cut may have to stay whole now, and the other way round
+        same = {path for path in {*self._files, *self._cuts} if self._stays(path, entries)}
+        view._files = {path: file for path, file in self._files.items() if path in same}
+        view._cuts = {path: cut for path, cut in self._cuts.items() if path in same}
+        for path, file in files.items():
+            if file is not None and entries.get(path) == blob_id(file.data):
+                view._files[path] = file
+        return view
+
+    def _stays(self, path: str, entries: Mapping[str, str]) -> bool:
+        return entries.get(path) == self._entries[path]
 
     # ------------------------------------------------------------------------ cutting
 
@@ -228,8 +250,15 @@ class _Overlay(Sources):
         wanted = self._base.paths if paths is None else paths
         self._base.load(path for path in wanted if path not in self._changes)
 
+    def recall(self, paths: Iterable[str]) -> None:
+        self._base.recall(path for path in paths if path not in self._changes)
+
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
         return _Overlay(self._base, {**self._changes, **changes})
+
+
+def _attributes(entries: Mapping[str, str]) -> dict[str, str]:
+    return {path: blob for path, blob in entries.items() if path.endswith(".gitattributes")}
 
 
 def _may_be_code(path: str) -> bool:

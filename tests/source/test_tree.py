@@ -185,3 +185,39 @@ def test_dump_holds_everything_but_path_and_source() -> None:
         file = split(data, path)
         again = Cut.load(Cut.of(file).dump()).file(path, data)
         assert again == file
+
+
+def test_next_tree_knows_what_stayed_and_what_was_written() -> None:
+    tree = Tree({**FILES, "b/m.py": b"x = 2\n"})
+    first = Sources(Tree(FILES).entries, Tree(FILES).read)
+    first.load()
+    kept, changed = first.file("a.py"), first.file("b/m.py")
+    written = {"b/m.py": split(b"x = 2\n", "b/m.py"), "broken.py": split(b"y = 3\n", "broken.py")}
+    second = first.moved(tree.entries, written)
+    assert second.file("a.py") is kept
+    assert second.file("b/m.py") is written["b/m.py"] is not changed
+    assert second.file("broken.py").data == FILES["broken.py"]
+
+
+def test_next_tree_is_cut_anew_where_attributes_changed() -> None:
+    opaque: list[str] = []
+    before = Tree({**FILES, ".gitattributes": b"\n"})
+    first = Sources(before.entries, before.read, opaque=lambda path: "".join(opaque))
+    assert not first.file("a.py").whole
+    after = Tree({**FILES, ".gitattributes": b"*.py filter=x\n"})
+    before.blobs.update(after.blobs)
+    opaque.append("Git converts it")
+    assert first.moved(after.entries, {}).file("a.py").whole
+    assert not first.moved(before.entries, {}).file("a.py").whole
+
+
+def test_files_are_recalled_at_once_and_none_is_cut() -> None:
+    tree, cache = Tree(FILES), MemoryCache()
+    Sources(tree.entries, tree.read, cache).load(["a.py"])
+    sources = Sources(tree.entries, tree.read, cache)
+    tree.read_ids.clear()
+    sources.recall(["a.py", "b/m.py"])
+    assert cache.hits == 1
+    assert tree.read_ids == []
+    assert sources.nodes("a.py") == split(FILES["a.py"], "a.py").nodes
+    assert cache.hits == 1
