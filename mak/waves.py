@@ -2,6 +2,10 @@
 
 A wave's tasks build one draft. When the branch moves under it, the accepted replies are applied
 again on the new tip; what no longer fits is asked again.
+
+This file is longer than most: what is decided here (what to ask, what becomes of an answer, when a
+wave is over) is one state machine over the same few tables. Verdicts are `mak.judge`'s, what goes
+into Git is `mak.landing`'s and `mak.runlog`'s.
 """
 
 from __future__ import annotations
