@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 from mak import workers
 from mak.model import Plan
-from mak.plan import plan_digest
 from mak.source import SourceFile, Sources, merge, python_newer, split
 from mak.source.statement import Statement
 from mak.store import Store
@@ -51,6 +50,8 @@ def newer(data: bytes) -> Sequence[Statement]:
 
 def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
     """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
+    from mak.plan import plan_digest
+
     goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
     subject = _subject([goals[task] for task in tasks], plan)
     body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
