@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +98,8 @@ def test_what_the_demo_tells_to_type_works(
 ) -> None:
     assert main(["demo", "--dir", str(folder)]) == 0
     said = [line.strip() for line in capsys.readouterr().err.splitlines()]
-    commands = [line.split()[1:] for line in said if line.startswith("mak ")]
+    typed = [line for line in said if line.startswith(f"{demo._mak()} ")]
+    commands = [shlex.split(line.removeprefix(demo._mak())) for line in typed]
     assert [command[0] for command in commands] == ["show", "undo"]
     monkeypatch.chdir(folder / "shop")
     for command in commands:
@@ -128,7 +130,7 @@ def test_folder_that_is_in_use_is_refused(folder: Path, capsys: pytest.CaptureFi
 def test_demo_names_a_mak_that_can_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     script = Path(sys.executable).with_name("mak")
-    expected = str(script) if script.is_file() else f"{sys.executable} -m mak"
-    assert demo._mak() == expected
+    expected = [str(script)] if script.is_file() else [sys.executable, "-m", "mak"]
+    assert shlex.split(demo._mak()) == expected
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     assert demo._mak() == "mak"
