@@ -153,6 +153,8 @@ class Waves:
         self.waits: set[tuple[str, str, str]] = set()
         #: Tasks that another process was in the way of, and whether we hold any claim.
         self.set_aside: set[str] = set()
+        #: Tasks that hold claims for nothing: they failed, or changed nothing.
+        self.done: list[str] = []
         self.holds = False
         self.remarks: set[str] = set()
         self.inbox: list[Arrival] = []
@@ -249,7 +251,9 @@ class Waves:
 
     def _claim(self, tasks: Sequence[str]) -> Collection[str]:
         """Claim the locks of started tasks against other processes; set aside who is refused."""
-        refused = self.store.acquire({task: self.scheduler.locks(task) for task in tasks})
+        claims = {task: self.scheduler.locks(task) for task in tasks}
+        refused = self.store.acquire(claims, done=self.done)
+        self.done.clear()
         for task, held in refused.items():
             self.scheduler.external(task)
             self._waits(task, str(held.node), held.holder)
@@ -265,6 +269,12 @@ class Waves:
         if self.holds and TaskState.RUNNING not in self.scheduler.states.values():
             self.store.release(tuple(self.turns))
             self.holds = False
+
+    def _release(self) -> None:
+        """Give up the claims of tasks that are done without a commit."""
+        if self.done:
+            self.store.release(self.done)
+            self.done.clear()
 
     def _waits(self, task: str, node: str, holder: str) -> None:
         if (task, node, holder) not in self.waits:
@@ -343,6 +353,7 @@ class Waves:
                 await self.arrived.wait()
         if not self.inbox:
             self.log.flush()
+            self._release()
             external = self.scheduler.has_external
             if external:
                 self._let_go()
@@ -468,7 +479,7 @@ class Waves:
             self.planned.drop(other)
             self.turns[other].reason = f"{task}, on which it depends, failed"
             self.log.emit(events.TaskSkipped(other, task))
-        self.store.release((task,))
+        self.done.append(task)
         if self.plan.atomic:
             raise Stop(
                 RunState.FAILED,
@@ -486,7 +497,7 @@ class Waves:
                 if self.scheduler.wave() is None:
                     return
                 continue
-            tasks = tuple(task.id for task in self.plan.tasks if task.id in self.settled)
+            tasks = tuple(task for task in wave.tasks if task in self.settled)
             if not self.draft.changes:
                 self._over(wave)
                 return
@@ -532,9 +543,7 @@ class Waves:
             self.log.emit(events.Remark(text))
 
     def _over(self, wave: Wave, commit: str = "") -> None:
-        unchanged = [task for task in wave.tasks if task not in self.settled]
-        if unchanged:
-            self.store.release(unchanged)
+        self.done += (task for task in wave.tasks if task not in self.settled)
         self.settled = {}
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:

@@ -69,6 +69,8 @@ def acquire(
 def release(state: State, holder: str, tasks: Collection[str]) -> State:
     """Give up what these tasks of a holder hold; return the same state when that is nothing."""
     given = frozenset(tasks)
+    if not given:
+        return state
     return _without(state, "release", lambda c: c.holder == holder and c.task in given)
 
 

@@ -217,11 +217,14 @@ class Store:
             self.liveness.end(holder, alive)
             self._gc.leave()
 
-    def acquire(self, claims: Mapping[str, Sequence[Lock]]) -> dict[str, Held]:
+    def acquire(
+        self, claims: Mapping[str, Sequence[Lock]], *, done: Sequence[str] = ()
+    ) -> dict[str, Held]:
         """Take the locks of these tasks, of each task all or none, in one step.
 
         Returns the tasks that were refused, each with who holds what. What a dead process holds is
-        taken from it. Claims stay until the wave is committed or they are released.
+        taken from it. Claims stay until the wave is committed or they are released; those of the
+        tasks that are `done` are released first, in the same step.
         """
         holder, about = self._entered()
         self._gc.keep()
@@ -229,7 +232,7 @@ class Store:
 
         def decide(state: State) -> Update | None:
             nonlocal refused
-            alive = self._without_dead(state)
+            alive = locks.release(self._without_dead(state), holder, done)
             new, refused = locks.acquire(alive, holder, about, claims)
             granted = len(claims) - len(refused)
             return _step(new, state, f"acquire locks of {granted} tasks for {about.run}")
