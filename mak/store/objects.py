@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -74,11 +74,18 @@ def durable() -> Iterator[None]:
         pygit2.settings.enable_fsync_gitdir(False)
 
 
-def put_objects(repository: Repository, objects: Mapping[str, Raw]) -> None:
-    """Write blobs and trees, given by their ids, that are not in the repository yet."""
-    handle = repository.handle
-    missing = [raw for id, raw in objects.items() if id not in handle]
+def put_objects(
+    repository: Repository, objects: Mapping[str, Raw], known: Collection[str] = ()
+) -> None:
+    """Write blobs and trees, given by their ids, that are not in the repository yet.
+
+    `known` are some that are. Of many others it is not asked whether they are there: that costs
+    more than to have a few of them twice.
+    """
+    missing = [raw for id, raw in objects.items() if id not in known]
     if len(missing) < PACK_FROM:
+        handle = repository.handle
+        missing = [raw for id, raw in objects.items() if id not in known and id not in handle]
         for raw in missing:
             write = partial(handle.write, _TYPES[raw.kind], raw.data)
             repository.write(raw.kind.decode(), write)

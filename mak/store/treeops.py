@@ -218,6 +218,18 @@ def read_nodes(
     return tuple((symbol, _data(directory[_entry_name(symbol)])) for symbol in symbols)
 
 
+def known_objects(repository: Repository, nodes: str, paths: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the blobs in a node tree (empty: none) that belong to these files."""
+    known: set[str] = set()
+    for path in paths:
+        found = entry(repository, nodes, node_directory(path))
+        if found is not None:
+            directory = repository.handle[found.oid]
+            assert isinstance(directory, pygit2.Tree)
+            known.update(str(item.id) for item in directory)
+    return frozenset(known)
+
+
 def without_stale(repository: Repository, nodes: str, old: str, new: str) -> str:
     """Return the node tree that belonged to commit `old` without the files `new` has otherwise.
 

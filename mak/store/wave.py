@@ -260,8 +260,10 @@ class _Attempt:
                 objects.update(version.objects)
                 self.versions[change.path] = version
         parent = self.write.parent
+        old = treeops.entry(self.repository, self.store.state.tree(), journal.NODES)
+        known = treeops.known_objects(self.repository, old.oid if old else "", self.versions)
         with durable():
-            put_objects(self.repository, objects)
+            put_objects(self.repository, objects, known)
             base = treeops.tree_of(self.repository, parent)
             tree = treeops.update_tree(self.repository, base, {c.path: c.new for c in changes})
             message = self._judged(settings, tree) if self.write.hooks else self.write.message

@@ -162,17 +162,21 @@ def test_a_batch_of_tasks_is_one_step(make_repo: MakeRepo) -> None:
 
 def test_tasks_that_are_done_make_room_in_the_step_that_takes_locks(make_repo: MakeRepo) -> None:
     root = make_repo({"a.py": ""})
-    with Store.open(root) as first, Store.open(root) as second:
-        with first.enter("r1"), second.enter("r2"):
-            first.acquire({"t1": x(F), "t2": x(G)})
-            before = first.state.read()[1].seq
-            assert first.acquire({"t3": x(F)}, done=["t1", "t2"]) == {}
-            assert first.state.read()[1].seq == before + 1
-            assert [row.task for row in first.locks()] == ["t3"]
-            assert second.acquire({"t1": x(G)}) == {}
-            # Also when nothing is granted.
-            assert first.acquire({"t4": x(G)}, done=["t3"]).keys() == {"t4"}
-            assert [(row.run, row.node) for row in first.locks()] == [("r2", "a.py::g")]
+    with (
+        Store.open(root) as first,
+        Store.open(root) as second,
+        first.enter("r1"),
+        second.enter("r2"),
+    ):
+        first.acquire({"t1": x(F), "t2": x(G)})
+        before = first.state.read()[1].seq
+        assert first.acquire({"t3": x(F)}, done=["t1", "t2"]) == {}
+        assert first.state.read()[1].seq == before + 1
+        assert [row.task for row in first.locks()] == ["t3"]
+        assert second.acquire({"t1": x(G)}) == {}
+        # Also when nothing is granted.
+        assert first.acquire({"t4": x(G)}, done=["t3"]).keys() == {"t4"}
+        assert [(row.run, row.node) for row in first.locks()] == [("r2", "a.py::g")]
 
 
 def test_what_a_killed_run_held_is_free(make_repo: MakeRepo, tmp_path: Path) -> None:

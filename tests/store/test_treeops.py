@@ -181,6 +181,20 @@ def test_blob_id_is_the_id_that_git_gives(data: bytes) -> None:
     assert blob_id(data) == str(pygit2.hash(data))
 
 
+def test_only_nodes_that_changed_are_written_again(repository: Repository) -> None:
+    nodes = [(f"f{i}", b"x" * i) for i in range(2 * PACK_FROM)]
+    version = treeops.node_versions(nodes)
+    put_objects(repository, version.objects)
+    tree = treeops.update_nodes(repository, "", {"a.py": version})
+    known = treeops.known_objects(repository, tree, ["a.py", "b.py"])
+    assert known == version.objects.keys() - {version.tree}
+    assert treeops.known_objects(repository, "", ["a.py"]) == frozenset()
+    written: list[str] = []
+    repository.before_write = written.append
+    put_objects(repository, treeops.node_versions([*nodes[:-1], ("g", b"new")]).objects, known)
+    assert sorted(written) == ["blob", "blob", "tree"]
+
+
 @pytest.mark.parametrize("count", [0, 1, PACK_FROM - 1, PACK_FROM, 3 * PACK_FROM])
 def test_blobs_are_written_loose_or_packed(tmp_path: Path, count: int) -> None:
     git(tmp_path, "init", "-q")
