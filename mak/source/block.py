@@ -15,7 +15,6 @@ from mak.source.python_ast import Reader, parse
 from mak.source.statement import Statement
 from mak.source.text import indent_of, is_trivia, reindent, step_of, to_str, unix
 
-_TRAILING_BLANK = re.compile(r"(?:\n[ \t\x0c]*)+\Z")
 _LEADING_BLANK = re.compile(r"\A(?:[ \t\x0c]*\n)+")
 
 
@@ -138,7 +137,9 @@ def without_imports(block: Block, newer: Newer | None) -> Block:
 
 def trimmed(text: str) -> str:
     """Return the text without blank lines before and after it."""
-    return _TRAILING_BLANK.sub("", _LEADING_BLANK.sub("", text))
+    text = _LEADING_BLANK.sub("", text)
+    code = text.rstrip(" \t\x0c\n")
+    return code + text[len(code) :].partition("\n")[0]
 
 
 def indents(file: SourceFile, node: Node) -> tuple[str, str]:

@@ -196,9 +196,11 @@ def reindent(text: str, indent: str, unit: str) -> str:
     file (`unit`) with tabs, or the other way round, its own steps are translated too.
     """
     lines = text.split("\n")
-    inside = _string_lines(text)
     first = next((line for line in lines if line.strip() and line.lstrip()[0] != "#"), "")
     have = first[: len(first) - len(first.lstrip(" \t\x0c"))]
+    if have == indent and "\t" not in text and "\t" not in unit:
+        return text
+    inside = _string_lines(text)
     step = _step(lines, inside, have)
     translate = bool(step) and bool(unit) and ("\t" in step) != ("\t" in unit)
     if have == indent and not translate:
