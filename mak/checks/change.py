@@ -14,6 +14,7 @@ from mak.source.lacking import Lacking
 from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
+_FUNCTIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
 
 _SYMBOL = re.compile(r"(?P<name>[^\[#]*)(?:\[(?P<role>[^\]]*)\])?(?:#(?P<ordinal>\d+))?")
 
@@ -56,6 +57,12 @@ class Change:
                 if before is not after:
                     yield path, before, after
             elif before.data != after.data:
+                yield path, before, after
+
+    def reshaped(self) -> Iterator[tuple[str, SourceFile | None, SourceFile | None]]:
+        """Yield, as `files` does, what differs by more than the code inside of functions."""
+        for path, before, after in self.files():
+            if before is None or after is None or not _bodies_only(before, after):
                 yield path, before, after
 
     @property
@@ -113,6 +120,15 @@ def differing(file: SourceFile | None, other: SourceFile | None) -> list[Node]:
         if twin is None or twin.digest != node.digest:
             found.append(node)
     return found
+
+
+def _bodies_only(before: SourceFile, after: SourceFile) -> bool:
+    """Whether the files define the same names with the same signatures, in the same order."""
+    old, new = unlike(before, after)
+    return len(old) == len(new) and all(
+        a.kind in _FUNCTIONS and (a.id, a.kind, a.names, a.api) == (b.id, b.kind, b.names, b.api)
+        for a, b in zip(old, new, strict=True)
+    )
 
 
 def significant_lines(file: SourceFile, node: Node) -> Counter[str]:

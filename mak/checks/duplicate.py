@@ -36,7 +36,7 @@ _TRANSPARENT = frozenset(
 
 
 def _findings(change: Change) -> Iterator[Finding]:
-    for path, before, after in change.files():
+    for path, before, after in change.reshaped():
         if after is None or after.whole:
             continue
         known = before if is_cut(before) else None

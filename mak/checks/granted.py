@@ -46,8 +46,11 @@ def _may_appear(path: str, change: Change) -> bool:
 
 
 def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[Finding]:
-    kept = [node for node in before.nodes if not is_covered(node.id, change.grants)]
-    imports = bool(kept) and kept[0] is before.nodes[0] and _imports_added(change, before, after)
+    grants = frozenset(grant for grant in change.grants if grant.path == before.path)
+    kept = [node for node in before.nodes if not is_covered(node.id, grants)]
+    header = bool(kept) and kept[0] is before.nodes[0]
+    changed = header and node_bytes(before, before.nodes[0]) != node_bytes(after, after.nodes[0])
+    imports = changed and _imports_added(change, before, after)
     if imports:
         del kept[0]
     came = imports and _own(before, before.nodes[0]) != _own(after, after.nodes[0])
@@ -65,7 +68,7 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
             at += taken
             continue
         allowed = (
-            is_covered(node.id, change.grants)
+            is_covered(node.id, grants)
             or (node.id in change.created and before.get(node.id) is None)
             or (imports and node is after.nodes[0])
             or (node.kind is NodeKind.CLASS and node.id.symbol in filled)

@@ -76,8 +76,9 @@ def interface_of(tree: Function, kind: NodeKind) -> Interface:
 
 
 def _findings(change: Change) -> Iterator[Finding]:
-    edited = _edited(change)
-    for _, before, after in change.files():
+    files = [*change.reshaped()]
+    edited = _edited(change) if files else frozenset()
+    for _, before, after in files:
         if before is None or before.whole or (after is not None and after.whole):
             continue
         gone: set[str] = set()

@@ -28,7 +28,7 @@ _GOING = re.compile(
 
 
 def _findings(change: Change) -> Iterator[Finding]:
-    for path, before, after in change.files():
+    for path, before, after in change.reshaped():
         if before is None or before.whole or (after is not None and after.whole):
             continue
         if change.task is not None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, node_bytes
 from mak.model import Finding, NodeId
-from mak.source import SourceFile, decode
+from mak.source import SourceFile, decode, of_file
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 #: Words in a file that say that names may come and go while it runs.
@@ -24,13 +24,15 @@ _OPEN = (b"import *", b"globals()", b"exec(", b"NameError")
 
 
 def _findings(change: Change) -> Iterator[Finding]:
-    awaited = {node.path for node in change.planned}
-    loses = any(_loses_names(before, after) for _, before, after in change.files())
+    loses = any(_loses_names(before, after) for _, before, after in change.reshaped())
+    awaited: set[str] | None = None
     for path, before, after in change.files():
         if after is None or after.whole:
             continue
         if not loses and before is not None and not _gains_words(before, after):
             continue
+        if awaited is None:
+            awaited = {node.path for node in change.planned}
         known = {(lack.module, lack.name) for lack in change.lacking(path, change.before)}
         for lack in sorted(change.lacking(path, change.after)):
             key = lack.module, lack.name
@@ -82,6 +84,7 @@ def _names(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
             )
 
 
+@of_file
 def unbound(file: SourceFile) -> set[str] | None:
     """Return the names that are loaded from the module and bound there by nothing.
 
