@@ -125,7 +125,8 @@ def _misplaced(
         )
         if len(under) > 1:
             grown = node.kind is NodeKind.HEADER and moved
-            if (node.kind not in _RUNS and not grown) or not all(map(_is_run, under[grown:])):
+            may_join = node.kind in _RUNS or grown
+            if not (may_join and all(map(_is_run, under[grown:])) and _share_scope(under)):
                 edit = next((piece for piece in under if piece.is_edit), None)
                 return _runs_over(edit or _nearest_edit(pieces, under[0]), node, under)
         elif under[0].is_edit:
@@ -144,6 +145,11 @@ def _misplaced(
 
 def _is_run(piece: Piece) -> bool:
     return piece.may_become_run or (piece.node is not None and piece.node.kind in _RUNS)
+
+
+def _share_scope(pieces: Sequence[Piece]) -> bool:
+    """Whether the pieces stood in the same class, or all in none."""
+    return len({p.node.id.symbol.rpartition(".")[0] for p in pieces if p.node is not None}) < 2
 
 
 def _same(piece: Piece, new: Node, moved: bool, renamed: Collection[tuple[str, str]]) -> bool:
