@@ -27,6 +27,9 @@ T = TypeVar("T")
 #: From this many new objects on, one pack is cheaper than loose objects.
 PACK_FROM = 48
 
+#: Bytes of an object up to which a small window does; setting up a large one takes longer.
+_SMALL = 1 << 13
+
 #: What an object is, as packs number it.
 _TYPES = {b"tree": ObjectType.TREE, b"blob": ObjectType.BLOB}
 
@@ -94,6 +97,14 @@ def put_objects(
     repository.git.run("index-pack", "--stdin", input=_pack(missing))
 
 
+def _deflated(data: bytes) -> bytes:
+    """Compress an object, as Git reads it."""
+    if len(data) > _SMALL:
+        return zlib.compress(data, 1)
+    deflate = zlib.compressobj(1, zlib.DEFLATED, _SMALL.bit_length() - 1, 5)
+    return deflate.compress(data) + deflate.flush()
+
+
 def _pack(objects: Sequence[Raw]) -> bytes:
     out = bytearray(b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big"))
     for raw in objects:
@@ -105,6 +116,6 @@ def _pack(objects: Sequence[Raw]) -> bytes:
             byte = size & 0x7F
             size >>= 7
         out.append(byte)
-        out += zlib.compress(raw.data, 1)
+        out += _deflated(raw.data)
     out += hashlib.sha1(out, usedforsecurity=False).digest()
     return bytes(out)
