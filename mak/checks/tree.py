@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
-from functools import lru_cache
 
 from mak.model import Node
 from mak.source import SourceFile, decode
+from mak.source.python_ast import parse_text
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@lru_cache(32)
 def parse(text: str) -> list[ast.stmt] | None:
     """Parse statements at any indentation; None: this Python cannot.
 
     Several rules look at the same nodes: leave the trees as they are.
     """
+    text = text.lstrip("\n").rstrip()
     first = next(
         (line for line in text.split("\n") if line.strip() and line.lstrip()[0] != "#"), ""
     )
     indented = first[:1] in (" ", "\t")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(f"if 1:\n{text}" if indented else text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    try:
+        tree = parse_text(f"if 1:\n{text}" if indented else text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
     if indented and tree.body:
         block = tree.body[0]
         return block.body if isinstance(block, ast.If) and len(tree.body) == 1 else None

@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 from mak.source.bindings import bound_names, is_main, is_string, only_imports
 from mak.source.statement import Is, Statement, digest_api, role_of
@@ -17,14 +18,27 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = re.compile(rb"[ \t\x0c]*((?:async def|def|class) [^#'\"\\]*[^\s#'\"\\])\s*:\s*$")
 
 
-def parse(data: bytes | str) -> ast.Module:
+def parse(data: bytes) -> ast.Module:
     """Parse Python source; no warning about the analysed code escapes.
 
     Raises SyntaxError, ValueError (NUL), RecursionError or MemoryError.
     """
+    return _parse(data)
+
+
+@lru_cache(32)
+def parse_text(text: str) -> ast.Module:
+    """Parse a short text that several ask about; the tree is theirs together and not to be changed.
+
+    Raises as `parse`. A coding cookie is a comment here.
+    """
+    return _parse(text)
+
+
+def _parse(source: bytes | str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(data)
+        return ast.parse(source)
 
 
 def statements(data: bytes, lines: list[bytes]) -> tuple[Statement, ...]:

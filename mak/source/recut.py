@@ -17,7 +17,7 @@ from mak.model import Node, NodeKind
 from mak.source.collector import paused
 from mak.source.file import SourceFile
 from mak.source.python import Python, flaw_of
-from mak.source.python_ast import DEFINITIONS, Reader, parse
+from mak.source.python_ast import DEFINITIONS, Reader, parse_text
 from mak.source.statement import Is, Statement
 from mak.source.text import blob_id, indent_of, newline_of, width
 from mak.source.tiling import code_end
@@ -100,10 +100,10 @@ def _function(code: bytes, is_indented: bool) -> Statement | None:
         return None
     above = [b"if 1:\n"] if is_indented else []
     try:
-        # As text, in which a coding cookie is only a comment: those count in a file's first lines.
+        # As text: a coding cookie counts in a file's first lines only.
         text = b"".join((*above, code)).decode("utf-8")
         with paused():
-            body = parse(text).body
+            body = parse_text(text.rstrip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if is_indented:
