@@ -11,7 +11,7 @@ from mak.errors import MakError
 from mak.model import Node, NodeId
 from mak.source.file import Newer, Rejected, SourceFile, label
 from mak.source.python import why
-from mak.source.python_ast import Reader, parse
+from mak.source.python_ast import Reader, parse_text
 from mak.source.statement import Statement
 from mak.source.text import indent_of, is_trivia, reindent, step_of, to_str, unix
 
@@ -90,7 +90,7 @@ def _parsed(text: str, newer: Newer | None) -> Block:
     data = text.encode("utf-8", "surrogatepass")
     lines = data.splitlines(keepends=True)
     try:
-        tree = parse(data)
+        tree = parse_text(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if newer is not None and isinstance(error, SyntaxError):
             with suppress(SyntaxError, ValueError, RecursionError, MakError):
