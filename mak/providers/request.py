@@ -26,6 +26,14 @@ class Rung(StrEnum):
 IN_WORDS = frozenset({Rung.JSON_OBJECT_SCHEMA, Rung.JSON_OBJECT, Rung.PROMPT})
 
 
+class Encoding(StrEnum):
+    """How an answer is written down."""
+
+    JSON = "json"
+    #: A JSON header, and source code in fenced blocks of its own, for models that escape badly.
+    ENVELOPE = "envelope"
+
+
 class Stop(StrEnum):
     """Why the model stopped."""
 

@@ -1,0 +1,36 @@
+"""What is set up on a machine and for a run, as a launcher hands it in.
+
+Nothing below the launchers looks for files of a person: endpoints, keys and folders arrive here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mak.providers.endpoints import PRESETS, Endpoint, Price
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Where models can be asked, and with what."""
+
+    #: A person's own endpoints by id; they come before presets of the same id.
+    own: Mapping[str, Endpoint] = field(default_factory=dict)
+    #: Keys and base URLs by environment variable.
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    #: Models by endpoint id where all of them are known; a spec with another one is refused.
+    models: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: Prices by model spec (``endpoint:model``), before those of endpoint and table.
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    #: File that keeps what was learned about endpoints from one process to the next.
+    learned: Path | None = None
+    #: File to which questions and answers are added, for `replay:FILE`.
+    record: Path | None = None
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Every endpoint by id."""
+        return {**PRESETS, **self.own}
