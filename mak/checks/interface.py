@@ -22,11 +22,11 @@ from mak.checks.change import (
     names_in,
     plain,
 )
-from mak.checks.signature import Arguments, Parameters, parameters_of
 from mak.checks.tree import Function, dotted, function
 from mak.model import Finding, Need, NodeId, NodeKind
 from mak.source import SourceFile
 from mak.source.names import Reference, ReferenceKind
+from mak.source.signature import Arguments, Parameters, parameters_of
 
 #: Decorators that change how a definition is used.
 _SHAPES = frozenset({"cached_property", "classmethod", "property", "staticmethod"})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mak.checks.signature import Arguments, Parameters, parameters_of
+from mak.source.signature import Arguments, Parameters, parameters_of
 
 NAMES = "abcd"
 #: Enough to tell any two of the signatures below apart: more positional arguments than any takes,
