@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,6 +24,25 @@ for _name in list(os.environ):
         del os.environ[_name]
     if _name.endswith(("_API_KEY", "_BASE_URL")) or _name.lower().endswith("_proxy"):
         del os.environ[_name]
+
+# The person whose suite this is: HOME may be unset or set back, the account stays.
+_THEIR_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
+_THEIRS = tuple(str(_THEIR_HOME / folder / "mak") for folder in (".config", ".cache"))
+
+
+def _guard(event: str, args: tuple[Any, ...]) -> None:
+    """Stop whatever is about to read a person's own configuration, here or in a child."""
+    if event in ("open", "os.listdir", "os.scandir", "os.rename", "os.remove"):
+        path = args[0]
+        if isinstance(path, str | bytes) and os.fsdecode(path).startswith(_THEIRS):
+            raise RuntimeError(f"a test reaches for {os.fsdecode(path)}")
+    if event == "subprocess.Popen":
+        environment = os.environ if args[3] is None else args[3]
+        if Path(environment.get("HOME") or _THEIR_HOME) == _THEIR_HOME:
+            raise RuntimeError("a test starts a process with the person's own HOME")
+
+
+sys.addaudithook(_guard)
 
 # A slow example on a loaded machine is no failure; CI draws the same examples every time.
 settings.register_profile("mak", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -45,6 +67,14 @@ def write(root: Path, files: Files) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.fixture(autouse=True)
+def person(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give each test a person of its own; return the folder of their configuration for MAK."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    return home / ".config" / "mak"
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def add_models(parser: ArgumentParser) -> None:
         "--branch", metavar="NAME", help="the branch to commit to (default: the one checked out)"
     )
     parser.add_argument(
-        "--config", metavar="FILE", type=Path, help="configuration (default: .mak/config.yaml)"
+        "--config", metavar="FILE", type=Path, help="configuration (default: see mak config path)"
     )
 
 
@@ -71,11 +71,12 @@ def work_dir(args: Namespace) -> Path:
 def read_config(args: Namespace) -> Config:
     """Return the configuration with what the command line says in its place."""
     from mak import config
+    from mak.cli.person import config_dir
 
-    found = config.load(args.config, work_dir(args))
+    found = config.load(args.config, work_dir(args), config_dir())
     changed: dict[str, object] = {}
     if args.models:
-        changed["models"] = tuple(args.models)
+        changed["models"] = {**found.models.model_dump(), "agents": args.models}
     if args.planner:
         changed["planner"] = args.planner
     if getattr(args, "max_agents", None):

@@ -34,8 +34,8 @@ def run(args: Namespace) -> int:
     view = open_view()
     options = Options(
         config=config,
-        models=config.models,
-        planner=config.planner or config.models[0],
+        models=config.models.agents,
+        planner=config.planner or config.models.agents[0],
         max_agents=config.max_agents,
         emit=view.emit,
     )

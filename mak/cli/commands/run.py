@@ -121,8 +121,8 @@ def _options(args: Namespace, view: View, reviewer: Reviewer) -> Options:
     kept = args.recover is not None and not args.models
     return Options(
         config=config,
-        models=() if kept else config.models,
-        planner=config.planner or config.models[0],
+        models=() if kept else config.models.agents,
+        planner=config.planner or config.models.agents[0],
         max_agents=config.max_agents,
         review=None if args.no_review else reviewer,
         emit=_telling(view) if args.no_review else view.emit,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from mak.cli import terminal
 from mak.cli.command import EXIT_DONE, Command
 from mak.cli.options import add_json
 from mak.errors import UsageError
 
+DOCUMENTS = ("plan", "reply", "config")
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "document", choices=("plan", "reply"), nargs="?", help="plan files, or agents' replies"
+        "document", choices=DOCUMENTS, nargs="?", help="plan files, agents' replies, config.yaml"
     )
     # A schema is JSON whether or not that is asked for.
     add_json(parser)
@@ -22,16 +25,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print a schema."""
     if args.document is None:
-        raise UsageError("schema: which document, plan or reply?", hint="mak schema plan")
-    if args.document == "plan":
-        from mak.plan import plan_schema
-
-        terminal.write_json(plan_schema())
-    else:
-        from mak.agents import reply_schema
-
-        terminal.write_json(reply_schema())
+        raise UsageError(f"schema: which document: {', '.join(DOCUMENTS)}?", hint="mak schema plan")
+    terminal.write_json(_schema(args.document))
     return EXIT_DONE
 
 
-COMMAND = Command("schema", "print the JSON Schema of a plan file or a reply", add_arguments, run)
+def _schema(document: str) -> dict[str, Any]:
+    match document:
+        case "plan":
+            from mak.plan import plan_schema
+
+            return plan_schema()
+        case "config":
+            from mak.config import config_schema
+
+            return config_schema()
+        case _:
+            from mak.agents import reply_schema
+
+            return reply_schema()
+
+
+COMMAND = Command(
+    "schema", "print the JSON Schema of a document that MAK reads", add_arguments, run
+)

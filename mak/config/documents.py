@@ -1,138 +1,18 @@
-"""Configuration and document files: one model, one loader, one precedence rule.
+"""Documents that a person writes: YAML, JSON and JSON lines in, YAML out.
 
-A value comes from the command line, else from the file given with ``--config``, else from
-``.mak/config.yaml`` in the work directory, else from the defaults here. Files are not merged with
-each other: the first one found is the configuration. Every limit of MAK has its home in `Config`.
+YAML is read with the scalars of YAML 1.2, without anchors, and no key may be given twice.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mak.errors import UsageError
-
-#: Where the configuration of a project lives, relative to the work directory.
-CONFIG_FILE = Path(".mak", "config.yaml")
-
-Model = TypeVar("Model", bound=BaseModel)
-
-#: YAML and JSON know lists only; they arrive as tuples.
-Specs = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class Timeouts(_Section):
-    """Deadlines in seconds; each covers everything below it, retries included."""
-
-    #: One agent's answer to one task.
-    task: float = Field(default=600.0, gt=0)
-
-
-class Config(_Section):
-    """How a project wants MAK to work."""
-
-    #: Model specs; tasks take them in turn.
-    models: Specs = ("builtin",)
-    #: Model spec of the planner; None: the first of `models`.
-    planner: str | None = None
-    #: Agents that work at once.
-    max_agents: int = Field(default=4, ge=1, le=64)
-    #: Times that an agent is asked for one task.
-    attempts: int = Field(default=3, ge=1, le=10)
-    #: Tokens of source that the planner is shown.
-    planner_tokens: int = Field(default=24_000, ge=1_000)
-    #: Tokens of source that one agent is shown beside what it may write.
-    context_tokens: int = Field(default=24_000, ge=1_000)
-    timeouts: Timeouts = Timeouts()
-
-
-def load(path: Path | None, work_dir: Path) -> Config:
-    """Read the configuration: `path`, else the project's file, else the defaults.
-
-    Raises `UsageError` that names file, line and key, and the nearest key for an unknown one.
-    """
-    if path is None:
-        path = work_dir / CONFIG_FILE
-        if not path.is_file():
-            return Config()
-    text = _read(path)
-    data = parse_document(text, str(path))
-    return validate(Config, {} if data is None else data, str(path), text)
-
-
-def validate(model: type[Model], data: Any, name: str, text: str = "") -> Model:
-    """Check `data`, read from the document `name`, against a pydantic model.
-
-    With the document's `text`, errors carry the line of the key they are about.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        lines = [_describe(model, dict(item), name, text) for item in error.errors()]
-        raise UsageError(f"reading {'; '.join(lines)}") from error
-
-
-def _describe(model: type[BaseModel], item: dict[str, Any], name: str, text: str) -> str:
-    location: tuple[str | int, ...] = item["loc"]
-    line = _line_of(text, location)
-    where = f"{name}:{line}" if line else name
-    key = ".".join(str(part) for part in location)
-    if item["type"] == "extra_forbidden":
-        known = _keys_beside(model, location)
-        close = difflib.get_close_matches(str(location[-1]), known, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-        return f"{where}: unknown key {key!r}; {advice}"
-    message = _MESSAGES.get(item["type"], str(item["msg"]).lower())
-    return f"{where}: {key}: {message}" if key else f"{where}: {message}"
-
-
-#: Pydantic speaks of Python's types; a document has lists, mappings and text.
-_MESSAGES = {
-    "tuple_type": "should be a list",
-    "list_type": "should be a list",
-    "model_type": "should be a mapping of keys to values",
-    "dict_type": "should be a mapping of keys to values",
-    "string_type": "should be text",
-    "int_type": "should be a whole number",
-    "float_type": "should be a number",
-    "bool_type": "should be true or false",
-    "missing": "is missing",
-    "too_short": "should not be empty",
-}
-
-
-def _keys_beside(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    """Return the keys of the (nested) model that holds the last part of `location`."""
-    for part in location[:-1]:
-        if isinstance(part, int):
-            continue
-        inner = [model.model_fields[part].annotation, *_arguments(model, part)]
-        found = [t for t in inner if isinstance(t, type) and issubclass(t, BaseModel)]
-        if found:
-            model = found[0]
-    return list(model.model_fields)
-
-
-def _arguments(model: type[BaseModel], field: str) -> Iterator[Any]:
-    pending: list[Any] = [model.model_fields[field].annotation]
-    while pending:
-        item = pending.pop()
-        yield item
-        pending.extend(getattr(item, "__args__", ()))
-
-
-# ------------------------------------------------------------------------------------ documents
 
 
 def read_document(path: Path) -> Any:
@@ -140,7 +20,7 @@ def read_document(path: Path) -> Any:
 
     Raises `UsageError` with ``file:line`` when there is no such file or it does not parse.
     """
-    return parse_document(_read(path), str(path))
+    return parse_document(read_text(path), str(path))
 
 
 def parse_document(text: str, name: str) -> Any:
@@ -181,7 +61,8 @@ def dump_yaml(data: Any) -> str:
     )
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a text file; raise `UsageError` when it is not there or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -306,7 +187,7 @@ def _yaml(text: str, name: str) -> Any:
         raise UsageError(f"reading {name}: {' '.join(str(error).split())}") from error
 
 
-def _line_of(text: str, location: tuple[str | int, ...]) -> int:
+def line_of(text: str, location: tuple[str | int, ...]) -> int:
     """Return the 1-based line of the key or item at `location`; 0 when it is not there."""
     if not text:
         return 0

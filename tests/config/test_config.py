@@ -3,12 +3,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mak.config import CONFIG_FILE, Config, dump_yaml, load, parse_document, read_document, validate
+from mak.config import (
+    CONFIG_FILE,
+    Config,
+    config_schema,
+    dump_yaml,
+    load,
+    parse_document,
+    read_document,
+    validate,
+)
 from mak.errors import UsageError
 
 
@@ -21,7 +31,7 @@ def refused(text: str, name: str = "c.yaml") -> str:
 def test_defaults_need_no_file(tmp_path: Path) -> None:
     config = load(None, tmp_path)
     assert config == Config()
-    assert config.models == ("builtin",)
+    assert config.models.agents == ("builtin",)
 
 
 def test_project_file_is_found_in_the_work_directory(tmp_path: Path) -> None:
@@ -39,7 +49,7 @@ def test_explicit_file_replaces_the_project_file(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('{"models": ["a", "b"]}')
     config = load(other, tmp_path)
-    assert config.models == ("a", "b")
+    assert config.models.agents == ("a", "b")
     assert config.max_agents == Config().max_agents
 
 
@@ -72,8 +82,8 @@ def test_config_is_frozen() -> None:
         ("max_agents: true\n", "max_agents: should be a whole number"),
         ("max_agents: 0\n", "max_agents: input should be greater than or equal to 1"),
         ("models: builtin\n", "reading c.yaml:1: models: should be a list"),
-        ("models: []\n", "models: should not be empty"),
-        ("models: [3]\n", "models.0: should be text"),
+        ("models: []\n", "models.agents: should not be empty"),
+        ("models: [3]\n", "models.agents.0: should be text"),
         ("- a\n", "reading c.yaml: should be a mapping of keys to values"),
         ("a: 1\nb: 2\na: 3\n", "reading c.yaml:3: the key 'a' is given twice"),
         ("a: &x 1\nb: *x\n", "anchors and aliases are not supported"),
@@ -157,3 +167,37 @@ JSON_DATA = st.recursive(
 @given(JSON_DATA)
 def test_what_is_dumped_as_yaml_reads_back_equal(data: Any) -> None:
     assert parse_document(dump_yaml(data), "plan.yaml") == data
+
+
+@pytest.mark.parametrize(
+    ("text", "agents", "auto_refresh"),
+    [
+        ("models: [a, b]\n", ("a", "b"), True),
+        ("models:\n  agents: [a]\n  auto_refresh: false\n", ("a",), False),
+        ("models:\n  auto_refresh: false\n", ("builtin",), False),
+    ],
+)
+def test_models_are_a_list_or_a_section(
+    text: str, agents: tuple[str, ...], auto_refresh: bool
+) -> None:
+    data = parse_document(text, "c.yaml")
+    config = validate(Config, data, "c.yaml", text)
+    assert (config.models.agents, config.models.auto_refresh) == (agents, auto_refresh)
+    jsonschema.validate(data, config_schema())
+
+
+@pytest.mark.parametrize(
+    "text", ["mode: nowhere\n", "models: a\n", "files:\n  includes: []\n", "max_agents: 0\n"]
+)
+def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
+    refused(text)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(parse_document(text, "c.yaml"), config_schema())
+
+
+def test_the_schema_is_valid_and_says_what_every_key_means() -> None:
+    schema = config_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for section in (schema, *schema["$defs"].values()):
+        for key, field in section.get("properties", {}).items():
+            assert field.get("description"), key

@@ -1,0 +1,101 @@
+"""How a project wants MAK to work: one section per concern, every limit with its default.
+
+A new setting is a field here, with what it means in a comment that its documentation and its JSON
+Schema repeat; a new section is a class here and a field of `Config`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+#: YAML and JSON know lists only; they arrive as tuples.
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Specs = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+
+
+class Section(BaseModel):
+    """What every section is: exact about types, frozen, without unknown keys."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+
+class Mode(StrEnum):
+    """Where models may run; a promise that is checked before anything is sent."""
+
+    CLOUD = "cloud"
+    LOCAL = "local"
+    #: The planner in the cloud, the agents on this machine or in its network.
+    HYBRID = "hybrid"
+
+
+class Models(Section):
+    """Who does the tasks. A list alone stands for `agents`."""
+
+    agents: Specs = ("builtin",)
+    """Model specs; tasks take them in turn."""
+    auto_refresh: bool = True
+    """Whether the model catalog is refreshed in the background, twice a month."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            raise PydanticCustomError("specs", "should be a list of model specs, or a mapping")
+        return {"agents": data} if isinstance(data, list | tuple) else data
+
+
+class Files(Section):
+    """Which files the planner and agents see and may touch, as patterns of .gitignore."""
+
+    include: Texts = ()
+    """Only what matches one of these; empty: everything."""
+    exclude: Texts = ()
+    """Nothing that matches one of these, like the lines of `.makignore`."""
+
+
+class Timeouts(Section):
+    """Deadlines in seconds; each covers everything below it, retries included."""
+
+    task: float = Field(default=600.0, gt=0)
+    """One agent's answer to one task."""
+
+
+class Config(Section):
+    """How a project wants MAK to work."""
+
+    mode: Mode | None = Field(default=None, strict=False)
+    """Where models may run: cloud, local or hybrid; unset: anywhere."""
+    models: Models = Models()
+    """Who does the tasks."""
+    planner: str | None = None
+    """Model spec of the planner; unset: the first of the agents' models."""
+    max_agents: int = Field(default=4, ge=1, le=64)
+    """Agents that work at once."""
+    attempts: int = Field(default=3, ge=1, le=10)
+    """Times that an agent is asked for one task."""
+    planner_tokens: int = Field(default=24_000, ge=1_000)
+    """Tokens of source that the planner is shown."""
+    context_tokens: int = Field(default=24_000, ge=1_000)
+    """Tokens of source that one agent is shown beside what it may write."""
+    files: Files = Files()
+    """Which files the planner and agents see and may touch."""
+    timeouts: Timeouts = Timeouts()
+    """Deadlines."""
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a configuration file."""
+    schema = Config.model_json_schema()
+    models = schema["$defs"]["Models"]
+    schema["$defs"]["Models"] = {"anyOf": [models, models["properties"]["agents"]]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "MAK configuration",
+    }
