@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, is_cut
 from mak.model import Finding, NodeId
-from mak.source import SourceFile, complaint
+from mak.source import SourceFile, complaint, still_compiles
 
 _SUFFIXES = (".py", ".pyi")
 
@@ -26,6 +26,8 @@ def _is_no_worse(path: str, before: SourceFile | None, after: SourceFile) -> boo
 def _findings(change: Change) -> Iterator[Finding]:
     for path, before, after in change.files():
         if after is None or not path.endswith(_SUFFIXES):
+            continue
+        if before is not None and still_compiles(before, after):
             continue
         problem = complaint(after.data)
         if problem is None:

@@ -7,7 +7,7 @@ agent's edits into one file and proves that nothing else changed; `merge` joins 
 Nothing here does I/O or knows of Git.
 """
 
-from mak.source.compiled import complaint
+from mak.source.compiled import complaint, still_compiles
 from mak.source.draft import Draft, Proposal, path_of
 from mak.source.edit import apply, compiles
 from mak.source.file import (
@@ -46,5 +46,6 @@ __all__ = [
     "of_file",
     "path_of",
     "split",
+    "still_compiles",
     "unlike",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
-from mak.source.compiled import complaint
+from mak.source.compiled import complaint, still_compiles
 from mak.source.file import Applied, Newer, Rejected, SourceFile, label, unknown, unlike
 from mak.source.header import add_imports
 from mak.source.imports import Name, read_imports
@@ -84,7 +84,8 @@ def apply(
     for node in expected:
         if result.get(node) is None:
             return Rejected("shape", f"the text for `{label(node)}` does not define it", node)
-    if (reason := compiles(result)) is not None:
+    kept = before is not None and still_compiles(before, result)
+    if not kept and (reason := compiles(result)) is not None:
         known = compiles(before) if before is not None else None
         if known is None or _unplaced(known) != _unplaced(reason):
             return Rejected(
