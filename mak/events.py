@@ -152,6 +152,52 @@ class WaveCommitted:
 
 
 @dataclass(frozen=True, slots=True)
+class GateRan:
+    """A command of the project judged a tree; `tasks` are those whose edits are in it."""
+
+    gate: str
+    #: The tree's id.
+    tree: str
+    passed: bool
+    #: What it was, in a few words: ``passed``, ``failed``, ``fails without the wave, too``, ….
+    verdict: str
+    seconds: float
+    tasks: tuple[str, ...] = ()
+    #: What it wrote, cut to size; empty when it passed.
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTakenOut:
+    """A task's edit was left out of its wave, for a gate fails with it; a repair brings it back."""
+
+    task: str
+    attempt: int
+    check: str
+    subject: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPlanned:
+    """What is left broken became a plan: tasks by level, and what they have to put right."""
+
+    #: 1 for the first repair plan of the run.
+    number: int
+    levels: tuple[tuple[str, ...], ...]
+    obligations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairStopped:
+    """No more repairs are tried; `outstanding` is what is left broken."""
+
+    #: ``stalled``, ``oscillating`` or ``limit``.
+    why: str
+    outstanding: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """Something a person should read once."""
 
@@ -182,6 +228,10 @@ Event = (
     | WaveMerged
     | WaveHeld
     | WaveCommitted
+    | GateRan
+    | TaskTakenOut
+    | RepairPlanned
+    | RepairStopped
     | Remark
     | RunFinished
 )

@@ -172,6 +172,24 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True)
+class Obligation:
+    """What must not be found any more when a repair is committed; nobody may weaken it."""
+
+    #: Id of the check, or ``gate:NAME``.
+    check: str
+    #: What was found, in one line.
+    subject: str
+    #: Where: whatever the check finds there counts as the same. None: wherever it finds anything.
+    site: NodeId | None = None
+    #: What the edit in question added; it has to be there afterwards.
+    keeps: tuple[NodeId, ...] = ()
+    #: Whether that edit is on the branch. If not, a repair that changes nothing would drop it.
+    landed: bool = True
+    #: What the check or the command said, cut to size; shown to agents as data.
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One agent's share of a request."""
 
@@ -186,6 +204,10 @@ class Task:
     depends_on: tuple[str, ...] = ()
     #: Model spec that answers this task; empty: round-robin over the run's models.
     model: str = ""
+    #: What the kernel checks before it commits this task, if it is a repair.
+    obligations: tuple[Obligation, ...] = ()
+    #: The task of an earlier plan of the run whose share this one does again; empty: none.
+    repairs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +350,8 @@ class Finding:
     line: int = 0
     #: What the task would have to be granted for the finding to go away.
     needs: tuple[Need, ...] = ()
+    #: The symbol that is missing, where it would have to be.
+    provider: NodeId | None = None
 
 
 class TaskState(_Word):
@@ -357,6 +381,17 @@ class RunState(StrEnum):
     #: A person said no at review.
     DECLINED = "declined"
     INTERRUPTED = "interrupted"
+
+
+class RepairStop(StrEnum):
+    """Why the repairs of a run stopped although something is left broken."""
+
+    #: What was broken before a repair plan is what is broken after it.
+    STALLED = "stalled"
+    #: What was broken before an earlier repair plan is broken again.
+    OSCILLATING = "oscillating"
+    #: `repair.max_waves` are used up.
+    LIMIT = "limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +427,8 @@ class Outcome:
     usage: Usage = Usage()
     #: Why it stopped short, in one line; empty when everything landed.
     reason: str = ""
+    #: Why repairs stopped while `findings` are left; None: they did not have to.
+    stopped: RepairStop | None = None
 
 
 # ------------------------------------------------------------------------------------- branches

@@ -26,6 +26,7 @@ from mak.model import (
     NodeId,
     Outcome,
     Plan,
+    RepairStop,
     Reply,
     RunState,
     TaskOutcome,
@@ -209,6 +210,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "usage": dataclasses.asdict(outcome.usage),
         "cost": outcome.usage.cost,
         "reason": outcome.reason,
+        "stopped": str(outcome.stopped or ""),
     }
 
 
@@ -232,6 +234,7 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
         ),
         usage=Usage(**data["usage"]),
         reason=data["reason"],
+        stopped=RepairStop(data["stopped"]) if data.get("stopped") else None,
     )
 
 

@@ -44,6 +44,7 @@ def _findings(change: Change) -> Iterator[Finding]:
                 lack.node,
                 f"{lack.node} takes {lack.name} from {lack.module}, which has no {lack.name}; "
                 "use what is there, or put it there first",
+                provider=NodeId(lack.module, lack.name),
             )
         if before is not None and not before.whole and path not in awaited:
             yield from _names(before, after)

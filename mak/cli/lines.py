@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 from mak.events import (
     Event,
+    GateRan,
     PlanAsked,
     Planned,
     Remark,
+    RepairPlanned,
+    RepairStopped,
     ReplyParked,
     ReplyRejected,
     Reviewed,
@@ -19,6 +22,7 @@ from mak.events import (
     TaskSettled,
     TaskSkipped,
     TaskStarted,
+    TaskTakenOut,
     TaskWaiting,
     TaskWidened,
     WaveCommitted,
@@ -86,6 +90,17 @@ def line(event: Event) -> Line:
         case WaveCommitted(wave, commit, subject, tasks):
             text = f"wave {wave + 1}: {commit[:10]} {subject} ({count(len(tasks), 'task')})"
             return Line("commit", text, "bold green")
+        case GateRan(gate, _, passed, verdict, took, tasks):
+            of = f" ({count(len(tasks), 'task')})" if tasks else ""
+            text = f"{gate}: {verdict}{of}, {seconds(took)}"
+            return Line("gate", text, "green" if passed else "yellow")
+        case TaskTakenOut(task, _, check, subject, _):
+            return Line("out", f"{task}: {check}: {subject}", "yellow")
+        case RepairPlanned(number, levels, obligations):
+            repairs = count(sum(len(level) for level in levels), "task")
+            return Line("repair", f"plan {number}: {repairs}; {some(obligations)}", "bold")
+        case RepairStopped(why, outstanding):
+            return Line("repair", f"{why}: {some(outstanding)}", "bold red")
         case Remark(text):
             return Line("note", text)
         case RunFinished(state, reason):

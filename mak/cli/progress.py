@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mak.events import (
     Event,
     Planned,
+    RepairPlanned,
     ReplyParked,
     ReplyRejected,
     Reviewed,
@@ -16,6 +17,7 @@ from mak.events import (
     TaskSettled,
     TaskSkipped,
     TaskStarted,
+    TaskTakenOut,
     TaskWaiting,
     TaskWidened,
     WaveCommitted,
@@ -65,8 +67,11 @@ class Progress:
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
                 self.usage += usage
+            case RepairPlanned(_, levels, _):
+                self.total += sum(len(level) for level in levels)
+                self.waves += len(levels)
             case Reviewed(approved, dropped):
-                self.approved = approved
+                self.approved = self.approved or approved
                 self.total -= len(dropped)
             case TaskWaiting(task, node, holder):
                 row = self._row(task, now)
@@ -92,6 +97,8 @@ class Progress:
             case TaskWidened(task, nodes, queued):
                 row = self._row(task, now)
                 row.note = f"{'queued' if queued else 'goes on'} with {len(nodes)} more nodes"
+            case TaskTakenOut(task, _, check):
+                self._row(task, now).note = f"left out, {check} fails with it"
             case TaskSettled(task):
                 self._end(task, TaskState.SETTLED)
             case TaskFailed(task):

@@ -7,18 +7,34 @@ the defaults here. Every limit of MAK has its home in `Config`.
 
 from mak.config.discovery import CONFIG_FILE, Found, discover, load, places
 from mak.config.documents import dump_yaml, parse_document, read_document
-from mak.config.settings import Config, Files, Mode, Models, Section, Timeouts, config_schema
+from mak.config.settings import (
+    Checks,
+    Config,
+    Files,
+    Gate,
+    Mode,
+    Models,
+    Repair,
+    Section,
+    Timeouts,
+    When,
+    config_schema,
+)
 from mak.config.validation import validate
 
 __all__ = [
     "CONFIG_FILE",
+    "Checks",
     "Config",
     "Files",
     "Found",
+    "Gate",
     "Mode",
     "Models",
+    "Repair",
     "Section",
     "Timeouts",
+    "When",
     "config_schema",
     "discover",
     "dump_yaml",

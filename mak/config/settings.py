@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 #: YAML and JSON know lists only; they arrive as tuples.
@@ -66,6 +66,55 @@ class Timeouts(Section):
     """One agent's answer to one task."""
 
 
+class When(StrEnum):
+    """When a project's command judges."""
+
+    #: Every wave, before it is committed.
+    WAVE = "wave"
+    #: What is on the branch when the waves of a plan are through.
+    END = "end"
+
+
+class Gate(Section):
+    """A command of the project that says by its exit code whether a tree is in order."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")
+    """What it is called in findings: `gate:NAME`."""
+    command: str = Field(min_length=1)
+    """A shell command; it runs in a copy of the tree, in the work directory there."""
+    timeout: float = Field(default=600.0, gt=0)
+    """Seconds that one run of it may take."""
+    when: When = Field(default=When.WAVE, strict=False)
+    """`wave`: before each commit; `end`: when the waves of a plan are through."""
+
+
+class Checks(Section):
+    """What judges a change besides MAK's own checks."""
+
+    commands: Annotated[tuple[Gate, ...], Field(strict=False)] = ()
+    """The project's own commands, in the order in which they are asked."""
+    env: Texts = ()
+    """Environment variables that commands are given besides the usual ones; never a key."""
+    links: Texts = (".venv", "venv", "node_modules")
+    """Untracked files and folders of the work directory that the copy has links to."""
+
+    @field_validator("commands")
+    @classmethod
+    def _once(cls, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+        names = [gate.name for gate in gates]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PydanticCustomError("twice", f"two commands are called {twice[0]!r}")
+        return gates
+
+
+class Repair(Section):
+    """What happens to what a wave leaves broken."""
+
+    max_waves: int = Field(default=3, ge=0, le=20)
+    """Waves of repairs that a run may take; 0: none."""
+
+
 class Config(Section):
     """How a project wants MAK to work."""
 
@@ -85,6 +134,10 @@ class Config(Section):
     """Tokens of source that one agent is shown beside what it may write."""
     files: Files = Files()
     """Which files the planner and agents see and may touch."""
+    checks: Checks = Checks()
+    """The project's own checks."""
+    repair: Repair = Repair()
+    """How long repairs are tried."""
     timeouts: Timeouts = Timeouts()
     """Deadlines."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from mak.errors import UsageError
-from mak.model import NodeId, Plan, Task
+from mak.model import NodeId, Obligation, Plan, Task
 
 #: Task ids name documents of the run and stand in commit trailers, separated by commas.
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -58,18 +58,31 @@ def _filled(text: str) -> str:
 _Text = Annotated[str, AfterValidator(_whole)]
 _Id = Annotated[str, AfterValidator(_task_id)]
 _Node = Annotated[_Text, AfterValidator(_node_id)]
-_Goal = Annotated[_Text, AfterValidator(_filled)]
+_Filled = Annotated[_Text, AfterValidator(_filled)]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
+class ObligationDocument(_Part):
+    """What must not be found any more when a repair is committed."""
+
+    check: _Filled = Field(description="Id of the check, or gate:NAME.")
+    subject: _Text = Field(default="", description="What was found, in one line.")
+    site: _Node | None = Field(
+        default=None, description="Where; null: wherever the check finds anything."
+    )
+    keeps: list[_Node] = Field(default=[], description="What has to be there afterwards.")
+    landed: bool = Field(default=True, description="Whether the edit in question is committed.")
+    evidence: _Text = Field(default="", description="What the check or the command said.")
+
+
 class TaskDocument(_Part):
     """One agent's share of the request."""
 
     id: _Id = Field(description="Unique in the plan; letters, digits, '.', '_' and '-'.")
-    goal: _Goal = Field(description="What to do, in words that stand without the other tasks.")
+    goal: _Filled = Field(description="What to do, in words that stand without the other tasks.")
     writes: list[_Node] = Field(
         default=[],
         description=(
@@ -85,6 +98,10 @@ class TaskDocument(_Part):
     model: _Text = Field(
         default="", description="Model spec that answers it; empty: the run's models in turn."
     )
+    obligations: list[ObligationDocument] = Field(
+        default=[], description="MAK writes these into repairs, and lets nobody take them out."
+    )
+    repairs: _Text = Field(default="", description="The task that a repair does again.")
 
 
 class PlanFile(_Part):
@@ -136,10 +153,29 @@ def plan_document(plan: Plan) -> dict[str, Any]:
                 "creates": list(map(str, task.creates)),
                 "depends_on": list(task.depends_on),
                 "model": task.model,
+                **_repair(task),
             }
             for task in plan.tasks
         ],
     }
+
+
+def _repair(task: Task) -> dict[str, Any]:
+    """Return what only the document of a repair holds."""
+    found: dict[str, Any] = {"repairs": task.repairs} if task.repairs else {}
+    if task.obligations:
+        found["obligations"] = [
+            {
+                "check": each.check,
+                "subject": each.subject,
+                "site": None if each.site is None else str(each.site),
+                "keeps": list(map(str, each.keeps)),
+                "landed": each.landed,
+                "evidence": each.evidence,
+            }
+            for each in task.obligations
+        ]
+    return found
 
 
 def plan_schema() -> dict[str, Any]:
@@ -164,6 +200,19 @@ def to_task(task: Any, model: str = "") -> Task:
         tuple(map(NodeId.parse, task.creates)),
         tuple(task.depends_on),
         model,
+        tuple(map(_obligation, getattr(task, "obligations", ()))),
+        getattr(task, "repairs", ""),
+    )
+
+
+def _obligation(found: ObligationDocument) -> Obligation:
+    return Obligation(
+        found.check,
+        found.subject,
+        None if found.site is None else NodeId.parse(found.site),
+        tuple(map(NodeId.parse, found.keeps)),
+        found.landed,
+        found.evidence,
     )
 
 

@@ -9,9 +9,12 @@ from mak.cli.progress import Progress
 from mak.cli.terminal import clean, columns, fitting
 from mak.events import (
     Event,
+    GateRan,
     PlanAsked,
     Planned,
     Remark,
+    RepairPlanned,
+    RepairStopped,
     ReplyParked,
     ReplyRejected,
     Reviewed,
@@ -21,6 +24,7 @@ from mak.events import (
     TaskSettled,
     TaskSkipped,
     TaskStarted,
+    TaskTakenOut,
     TaskWaiting,
     TaskWidened,
     WaveCommitted,
@@ -63,6 +67,14 @@ STORY: list[tuple[Event, str]] = [
     (TaskWidened("a", ("y.py::k",), True), "widen    a: y.py::k, queued"),
     (TaskSettled("a", ("x.py::f",)), "ok       a: x.py::f"),
     (TaskSettled("c", ()), "ok       c: no change"),
+    (
+        GateRan("tests", COMMIT, False, "failed", 2.0, ("a", "b"), "1 failed"),
+        "gate     tests: failed (2 tasks), 2.0s",
+    ),
+    (
+        TaskTakenOut("b", 1, "gate:tests", "tests fails with it", "1 failed"),
+        "out      b: gate:tests: tests fails with it",
+    ),
     (TaskFailed("b", "refused"), "fail     b: refused"),
     (TaskSkipped("d", "b"), "skip     d: depends on b"),
     (
@@ -74,6 +86,11 @@ STORY: list[tuple[Event, str]] = [
         WaveCommitted(0, COMMIT, "change f", ("a", "c")),
         "commit   wave 1: 0123456789 change f (2 tasks)",
     ),
+    (
+        RepairPlanned(1, (("repair1-b",),), ("gate:tests",)),
+        "repair   plan 1: 1 task; gate:tests",
+    ),
+    (RepairStopped("stalled", ("gate:tests",)), "repair   stalled: gate:tests"),
     (Remark("a wave was finished"), "note     a wave was finished"),
     (RunFinished("failed", "b failed"), "end      failed: b failed"),
 ]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mak.errors import UsageError
-from mak.model import NodeId, Plan, Task
+from mak.model import NodeId, Obligation, Plan, Task
 from mak.plan import parse_plan, plan_digest, plan_document, plan_schema
 
 DOCUMENT = {
@@ -110,6 +110,9 @@ def test_the_published_schema_takes_what_is_read_and_refuses_unknown_keys() -> N
 words = st.text(st.characters(codec="utf-8"))
 names = st.text("abcxyz", min_size=1, max_size=4)
 ids = st.builds(NodeId, names.map(lambda n: f"{n}.py"), st.just("") | names)
+obligations = st.builds(
+    Obligation, names, words, st.none() | ids, st.lists(ids).map(tuple), st.booleans(), words
+)
 tasks = st.builds(
     Task,
     names,
@@ -119,6 +122,8 @@ tasks = st.builds(
     st.lists(ids).map(tuple),
     st.lists(names).map(tuple),
     names,
+    st.lists(obligations, max_size=2).map(tuple),
+    st.just("") | names,
 )
 plans = st.builds(Plan, words, st.lists(tasks, max_size=4).map(tuple), st.lists(words).map(tuple))
 
