@@ -7,6 +7,7 @@ the defaults here. Every limit of MAK has its home in `Config`.
 
 from mak.config.discovery import CONFIG_FILE, Found, discover, load, places
 from mak.config.documents import dump_yaml, parse_document, read_document
+from mak.config.sections import Section
 from mak.config.settings import (
     Checks,
     Config,
@@ -15,7 +16,6 @@ from mak.config.settings import (
     Mode,
     Models,
     Repair,
-    Section,
     Timeouts,
     When,
     config_schema,

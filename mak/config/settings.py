@@ -9,20 +9,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-#: YAML and JSON know lists only; they arrive as tuples.
-Texts = Annotated[tuple[str, ...], Field(strict=False)]
-Specs = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-
-
-class Section(BaseModel):
-    """What every section is: exact about types, frozen, without unknown keys."""
-
-    model_config = ConfigDict(
-        strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True
-    )
+from mak.config.endpoints import EndpointSettings, Id
+from mak.config.sections import Section, Specs, Texts
+from mak.config.validation import OURS
 
 
 class Mode(StrEnum):
@@ -46,7 +38,7 @@ class Models(Section):
     @classmethod
     def _from_list(cls, data: Any) -> Any:
         if isinstance(data, str):
-            raise PydanticCustomError("specs", "should be a list of model specs, or a mapping")
+            raise PydanticCustomError(OURS, "should be a list of model specs, or a mapping")
         return {"agents": data} if isinstance(data, list | tuple) else data
 
 
@@ -140,6 +132,8 @@ class Config(Section):
     """How long repairs are tried."""
     timeouts: Timeouts = Timeouts()
     """Deadlines."""
+    endpoints: dict[Id, EndpointSettings] = Field(default_factory=dict)
+    """Where else models can be asked, by an id that works wherever a provider's name does."""
 
 
 def config_schema() -> dict[str, Any]:

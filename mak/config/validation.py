@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from mak.config.documents import line_of
+from mak.config.keylike import looks_like_key
 from mak.errors import UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+#: Type of the errors that our own validators raise, whose text is for people already.
+OURS = "mak"
 #: Pydantic speaks of Python's types; a document has lists, mappings and text.
 _MESSAGES = {
     "tuple_type": "should be a list",
@@ -41,17 +44,18 @@ def validate(model: type[Model], data: Any, name: str, text: str = "") -> Model:
         raise UsageError(f"reading {'; '.join(lines)}") from error
 
 
-def _describe(model: type[BaseModel], item: dict[str, Any], name: str, text: str) -> str:
-    location: tuple[str | int, ...] = item["loc"]
-    line = line_of(text, location)
+def _describe(model: type[BaseModel], item: dict[str, Any], name: str, document: str) -> str:
+    location: tuple[str | int, ...] = tuple(part for part in item["loc"] if part != "[key]")
+    line = line_of(document, location)
     where = f"{name}:{line}" if line else name
-    key = ".".join(str(part) for part in location)
+    key = ".".join("…" if looks_like_key(str(part)) else str(part) for part in location)
     if item["type"] == "extra_forbidden":
         known = _keys_beside(model, location)
         close = difflib.get_close_matches(str(location[-1]), known, n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
         return f"{where}: unknown key {key!r}; {advice}"
-    message = _MESSAGES.get(item["type"], str(item["msg"]).lower())
+    text = str(item["msg"])
+    message = text if item["type"] == OURS else _MESSAGES.get(item["type"], text.lower())
     return f"{where}: {key}: {message}" if key else f"{where}: {message}"
 
 
