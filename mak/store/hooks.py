@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mak.store.git import Git, environment
+from mak.store.git import environment
 from mak.store.message import with_trailers_of
 from mak.store.repository import Repository
+from mak.store.scratch import scratch
 from mak.store.signing import Settings
 
 _NAMES = ("pre-commit", "commit-msg")
@@ -47,7 +44,9 @@ def judge(
     names = present(settings)
     if not names:
         return message
-    with _throw_away(repository, base, tree) as (git, root):
+    with scratch(repository, base) as copy:
+        copy.show(tree)
+        git, root = copy.git, copy.root
         for name in names:
             arguments = []
             if name == "commit-msg":
@@ -93,20 +92,3 @@ def _run(hook: Path, arguments: list[str], root: Path) -> str | None:
         text = done.stdout.decode("utf-8", "replace").strip()
         return None if done.returncode == 0 else text or f"exit {done.returncode}"
     return "it cannot be executed"
-
-
-@contextmanager
-def _throw_away(repository: Repository, base: str, tree: str) -> Iterator[tuple[Git, Path]]:
-    """Check `tree` out in a linked worktree whose HEAD is at `base`, for a while."""
-    folder = Path(tempfile.mkdtemp(prefix="mak-hooks-"))
-    root = folder / "mak-hooks"
-    git = repository.git
-    head = base or repository.put_commit(git.run("mktree").decode().strip(), [], "nothing yet\n")
-    try:
-        git.run("worktree", "add", "--detach", "--no-checkout", str(root), head)
-        inner = Git(root / ".git", root)
-        inner.run("read-tree", "--reset", "-u", tree)
-        yield inner, root
-    finally:
-        git.run("worktree", "remove", "--force", str(root), check=False)
-        shutil.rmtree(folder, ignore_errors=True)

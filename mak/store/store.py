@@ -7,7 +7,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,6 +28,7 @@ from mak.store.runs import Runs
 from mak.store.state import Holder, State, StateRef, Update
 
 if TYPE_CHECKING:
+    from mak.store.scratch import Scratch
     from mak.store.undo import Merge as UndoMerge
     from mak.store.undo import Nodes, Undone
     from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite
@@ -208,6 +209,7 @@ class Store:
         try:
             self._gc.enter()
             self.recovered = [*self.recover(), *self._reap()]
+            self._sweep()
             yield
         finally:
             # A claim that cannot be given up here is taken away when somebody wants it.
@@ -293,6 +295,12 @@ class Store:
         self.liveness.sweep()
         return taken
 
+    def _sweep(self) -> None:
+        if (self.repository.common_dir / "mak" / "scratch").is_dir():
+            from mak.store.scratch import sweep
+
+            sweep(self.repository)
+
     def _without_dead(self, state: State) -> State:
         """Return the state without the claims of the dead, except while a wave is half done."""
         if state.wave is not None:
@@ -336,6 +344,19 @@ class Store:
 
         self._gc.keep()
         return commit_wave(self, wave)
+
+    def prospective(self, parent: str, files: Mapping[str, bytes | None]) -> str:
+        """Write the tree of the commit `parent` (empty: none) with these files; return its id."""
+        from mak.store.treeops import prospective
+
+        with git_errors("writing a tree"):
+            return prospective(self.repository, parent, files)
+
+    def scratch(self, links: Sequence[str] = ()) -> AbstractContextManager[Scratch]:
+        """Make a copy of the tree to run commands in; see `mak.store.scratch`."""
+        from mak.store.scratch import scratch
+
+        return scratch(self.repository, self.tip(), links)
 
     def recover(self) -> list[str]:
         """Finish, or take back, a wave that a dead process left half done; say what was done."""

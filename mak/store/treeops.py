@@ -79,6 +79,17 @@ def update_tree(repository: Repository, base: str, changes: _Changes) -> str:
     ) or _empty(repository)
 
 
+def prospective(repository: Repository, commit: str, files: Mapping[str, bytes | None]) -> str:
+    """Write the tree of a commit (empty: none) with the contents of these files; None: removed."""
+    tree = tree_of(repository, commit)
+    changes: dict[str, Entry | None] = {}
+    for path, data in files.items():
+        known = entry(repository, tree, path)
+        mode = known.mode if known is not None and known.mode != TREE else FILE
+        changes[path] = None if data is None else Entry(repository.put(data), mode)
+    return update_tree(repository, tree, changes) if changes else tree or _empty(repository)
+
+
 def _empty(repository: Repository) -> str:
     return str(repository.write("tree", repository.handle.TreeBuilder().write))
 

@@ -1,0 +1,169 @@
+"""Copies of a tree to run commands in: linked worktrees among the temporary files.
+
+The person's files, index and HEAD are never touched. ``mak/scratch/<name>`` in the git dir says
+where a copy is, and is flocked by the process that made it; a copy without such a process is taken
+away by the next one that enters.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mak.errors import StoreError
+from mak.store.git import Git
+from mak.store.guard import FileLock
+from mak.store.repository import Repository, git_errors
+from mak.store.treeops import Entry
+
+_SUBMODULE = 0o160000
+_PREFIX = "mak-scratch-"
+
+
+class Scratch:
+    """A folder that shows one tree after the other; what Git ignores stays between them."""
+
+    def __init__(self, repository: Repository, root: Path, links: Sequence[str]) -> None:
+        self._repository = repository
+        self._links = links
+        #: The top folder, as a command sees the repository's.
+        self.root = root
+        self.git = Git(root / ".git", root)
+        self._tree = ""
+        self._modules: dict[str, str] = {}
+        self._stamp = 0
+
+    @property
+    def work_dir(self) -> Path:
+        """The folder that stands for the work directory."""
+        return self.root / self._repository.prefix
+
+    def show(self, tree: str) -> Path:
+        """Make the files those of `tree`; return the work directory.
+
+        What the last command left is removed unless Git ignores it. A file that changes gets a time
+        of change that it never had, so that no cache takes it for the one before.
+        """
+        with git_errors(f"checking out {tree[:10]} in {self.root}"):
+            if self._tree:
+                kept = (f"--exclude=/{self._repository.prefix}{name}" for name in self._links)
+                self.git.run("clean", "-ffdq", *kept)
+            self.git.run("read-tree", "--reset", "-u", tree)
+            if not self._tree:
+                self._stamp = int(time.time())
+            elif self._tree != tree:
+                self._touch(self._changed(self._tree, tree))
+            self._tree = tree
+            self._fill_submodules()
+            self.work_dir.mkdir(parents=True, exist_ok=True)
+            self._link()
+        return self.work_dir
+
+    def _changed(self, old: str, new: str) -> list[Path]:
+        listed = self.git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)
+        return [self.root / os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
+
+    def _touch(self, files: Sequence[Path]) -> None:
+        """Date files: caches compare times in whole seconds."""
+        self._stamp = max(int(time.time()), self._stamp + 1)
+        for file in files:
+            if file.is_file() and not file.is_symlink():
+                os.utime(file, (self._stamp, self._stamp))
+        self.git.run("update-index", "-q", "--refresh", check=False)
+
+    def _link(self) -> None:
+        """Let commands find what is beside the person's files and in no commit."""
+        theirs = self._repository.root
+        if theirs is None:
+            return
+        for name in self._links:
+            target, link = theirs / self._repository.prefix / name, self.work_dir / name
+            if target.exists() and not os.path.lexists(link) and link.parent.is_dir():
+                link.symlink_to(target)
+
+    def _fill_submodules(self) -> None:
+        """Check submodules out that the person has; the others stay empty folders."""
+        theirs = self._repository.root
+        if theirs is None or not (self.root / ".gitmodules").is_file():
+            return
+        for path, entry in self._staged():
+            if entry.mode != _SUBMODULE or self._modules.get(path) == entry.oid:
+                continue
+            self._modules[path] = entry.oid
+            if not (theirs / path / ".git").exists():
+                continue
+            source = Git(theirs / path / ".git", theirs / path)
+            git_dir = source.run("rev-parse", "--absolute-git-dir").decode().strip()
+            place = self.root / path
+            place.mkdir(parents=True, exist_ok=True)
+            index = {"GIT_INDEX_FILE": f"{place}.mak-index"}
+            options = (f"--git-dir={git_dir}", f"--work-tree={place}")
+            done = self.git.attempt(*options, "read-tree", "--reset", "-u", entry.oid, env=index)
+            Path(index["GIT_INDEX_FILE"]).unlink(missing_ok=True)
+            if done.returncode:
+                raise StoreError(
+                    f"checking out the submodule {path}: {done.stderr.decode('utf-8', 'replace')}",
+                    hint=f"git submodule update --init {path}",
+                )
+
+    def _staged(self) -> Iterator[tuple[str, Entry]]:
+        for line in self.git.run("ls-files", "-z", "--stage").split(b"\0")[:-1]:
+            head, _, name = line.partition(b"\t")
+            mode, oid, _ = head.decode().split(" ")
+            yield os.fsdecode(name), Entry(oid, int(mode, 8))
+
+
+@contextmanager
+def scratch(repository: Repository, head: str, links: Sequence[str] = ()) -> Iterator[Scratch]:
+    """Make a copy whose HEAD is at the commit `head` (empty: at one without files), for a while."""
+    with git_errors("making a folder for a copy of the tree"):
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+        mark = _marked(repository, folder)
+    git = repository.git
+    try:
+        at = head or repository.put_commit(git.run("mktree").decode().strip(), [], "nothing yet\n")
+        root = folder / folder.name
+        git.run("worktree", "add", "--detach", "--no-checkout", str(root), at)
+        yield Scratch(repository, root, links)
+    finally:
+        _remove(repository, folder)
+        mark.path.unlink(missing_ok=True)
+        mark.close()
+
+
+def sweep(repository: Repository) -> None:
+    """Take away the copies of processes that are dead."""
+    for path in (repository.common_dir / "mak" / "scratch").glob(f"{_PREFIX}*"):
+        lock = FileLock(path)
+        with suppress(OSError):
+            if lock.acquire() and lock.is_current():
+                folder = Path(path.read_text())
+                if folder.name == path.name:
+                    _remove(repository, folder)
+                path.unlink(missing_ok=True)
+        lock.close()
+
+
+def _marked(repository: Repository, folder: Path) -> FileLock:
+    path = repository.common_dir / "mak" / "scratch" / folder.name
+    while True:
+        lock = FileLock(path)
+        # Whoever sweeps up may have removed the file between its creation and our lock.
+        with suppress(FileNotFoundError):
+            if lock.acquire(5.0) and lock.is_current():
+                path.write_text(str(folder))
+                return lock
+        lock.close()
+
+
+def _remove(repository: Repository, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    # What `git worktree prune` does, for this one only: others may lie on a disk that is away.
+    shutil.rmtree(repository.common_dir / "worktrees" / folder.name, ignore_errors=True)
+    with suppress(OSError):
+        (repository.common_dir / "worktrees").rmdir()
