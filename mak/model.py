@@ -339,6 +339,16 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file that something is said about."""
+
+    path: str
+    line: int
+    #: What stands there: ``f(a, b=1)``, ``class C``.
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a check saw."""
 
@@ -352,6 +362,12 @@ class Finding:
     needs: tuple[Need, ...] = ()
     #: The symbol that is missing, where it would have to be.
     provider: NodeId | None = None
+    #: 1-based, in characters; 0: the line as a whole.
+    column: int = 0
+    #: The definitions that it disagrees with, most telling first.
+    related: tuple[Place, ...] = ()
+    #: The edited node that brought it about, where `node` itself was not edited.
+    blame: NodeId | None = None
 
 
 class TaskState(_Word):

@@ -11,6 +11,7 @@ import os
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 from mak import __version__
@@ -155,7 +156,7 @@ def _leaves(error: BaseException) -> Iterable[BaseException]:
 
 def _answer(argv: Sequence[str], error: str, hint: str) -> None:
     """Give a program that asked for JSON its one document."""
-    if "--json" in argv:
+    if "--json" in argv or "--format=json" in argv or ("--format", "json") in pairwise(argv):
         from mak.cli.terminal import write_failure
 
         write_failure(error, hint)

@@ -1,4 +1,4 @@
-"""``mak schema``: the JSON Schema of the documents that MAK reads."""
+"""``mak schema``: the JSON Schema of the documents that MAK reads and writes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from mak.cli.command import EXIT_DONE, Command
 from mak.cli.options import add_json
 from mak.errors import UsageError
 
-DOCUMENTS = ("plan", "reply", "config")
+DOCUMENTS = ("plan", "reply", "config", "findings")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "document", choices=DOCUMENTS, nargs="?", help="plan files, agents' replies, config.yaml"
+        "document",
+        choices=DOCUMENTS,
+        nargs="?",
+        help="plan files, agents' replies, config.yaml, what mak check --json finds",
     )
     # A schema is JSON whether or not that is asked for.
     add_json(parser)
@@ -40,6 +43,10 @@ def _schema(document: str) -> dict[str, Any]:
             from mak.config import config_schema
 
             return config_schema()
+        case "findings":
+            from mak.cli.reports.document import schema
+
+            return schema()
         case _:
             from mak.agents import reply_schema
 
@@ -47,5 +54,5 @@ def _schema(document: str) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    "schema", "print the JSON Schema of a document that MAK reads", add_arguments, run
+    "schema", "print the JSON Schema of a document that MAK reads or writes", add_arguments, run
 )

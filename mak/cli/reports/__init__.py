@@ -1,0 +1,15 @@
+"""The formats of ``mak check``: each turns a report into what goes to stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mak.cli.reports import document, github, sarif, text
+from mak.cli.reports.report import Report
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "text": text.write,
+    "json": document.write,
+    "sarif": sarif.write,
+    "github": github.write,
+}
