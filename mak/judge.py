@@ -21,7 +21,7 @@ from mak.model import (
     ReplyStatus,
     Task,
 )
-from mak.source import Draft, Proposal, Rejected, SourceFile, Sources
+from mak.source import Draft, Proposal, Rejected, SourceFile, Sources, path_of
 from mak.source.lacking import Lacking, lacking, takers
 from mak.source.names import Reference
 
@@ -60,6 +60,9 @@ class Fail:
 
     reason: str
 
+
+#: Why a reply is turned down that touches, or needs, what is kept from agents.
+HIDDEN = "hidden-path"
 
 Verdict = Accept | Again | Widen | Fail
 
@@ -131,7 +134,7 @@ def judge(
             return Again("malformed", reply.reason or "the answer does not fit the reply schema")
 
 
-def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Verdict:
+def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Widen | Again:
     """Turn needs into what the task lacks; `Again` when it lacks nothing or names nothing."""
     unknown = [str(need.node) for need in needs if not _exists(draft, need.node)]
     if unknown:
@@ -154,6 +157,8 @@ def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Verdict:
             f"{', '.join(barred)} may only be changed by a plan that names "
             f"{'it' if len(barred) == 1 else 'them'}; do without. {why}".rstrip(),
         )
+    if hidden := _hidden(draft, (node.path for node in (*writes, *reads))):
+        return Again(HIDDEN, f"{hidden}; do without. {why}".rstrip())
     known = {node.node for node in task.writes}
     show = bool(reads) or any(node.node not in known for node in writes)
     return Widen(writes, reads, why, show)
@@ -257,6 +262,8 @@ def _judge_edits(
     if changed_meanwhile:
         names = ", ".join(map(str, changed_meanwhile))
         return Again("stale", f"{names} changed after it was shown; here it is as it is now")
+    if hidden := _hidden(draft, map(path_of, reply.edits)):
+        return Again(HIDDEN, hidden)
     granted = frozenset((*task.writes, *task.creates))
     proposal = draft.propose(reply.edits, granted)
     if isinstance(proposal, Rejected):
@@ -295,9 +302,15 @@ def _judge_edits(
     needs = [need for finding in findings for need in finding.needs]
     if needs and all(finding.needs for finding in findings):
         wider = widen(needs, task, draft, message)
-        if isinstance(wider, Widen):
+        if isinstance(wider, Widen) or wider.check == HIDDEN:
             return wider
     return Again(findings[0].check, message)
+
+
+def _hidden(draft: Draft, paths: Iterable[str]) -> str:
+    """Return which of the paths are kept from agents and by what; empty: none is."""
+    why = {path: draft.base.why_hidden(path) for path in paths}
+    return "; ".join(f"{path} is {why[path]}" for path in sorted(why) if why[path])
 
 
 def _is_definition(draft: Draft, node: NodeId) -> bool:

@@ -100,6 +100,7 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
     Returns how it ended, also when it was interrupted by cancellation. Raises `MakError` when it
     could not begin: no plan, uncommitted work in the way, a model spec that means nothing.
     """
+    store.hide(options.config.files)
     run_id = _new_id()
     agents = open_agents(options.models, policy=policy(options.config))
     async with _entered(store, run_id):
@@ -122,6 +123,7 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
 
 async def recover(store: Store, run_id: str, options: Options) -> Outcome:
     """Go on with a run that was cut off or held; `run_id` empty: the newest such run."""
+    store.hide(options.config.files)
     run_id = run_id or _newest_unfinished(store)
     meta = runlog.read_meta(store, run_id)
     if meta is None:
@@ -157,6 +159,7 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
 
 async def make_plan(store: Store, request: str, options: Options) -> Review:
     """Plan a request without carrying it out."""
+    store.hide(options.config.files)
     try:
         return await _plan(store, request, options, options.emit, [])
     finally:

@@ -36,7 +36,14 @@ def sources_at(
         return known[1]
     entries = store.entries(commit)
     if known is None:
-        view = Sources(entries, store.read, store.cache, opaque=store.opaque_reason, newer=newer)
+        view = Sources(
+            entries,
+            store.read,
+            store.cache,
+            opaque=store.opaque_reason,
+            hidden=store.hidden.why if store.hidden else None,
+            newer=newer,
+        )
     else:
         view = known[1].moved(entries, written or {})
     _views[store] = commit, view

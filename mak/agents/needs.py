@@ -28,7 +28,7 @@ def find(text: str, sources: Sources) -> NodeId | str:
             return dotted
         if node.is_file and node.path.endswith(".py"):
             return node
-        near = difflib.get_close_matches(node.path, sources.paths, n=1)
+        near = difflib.get_close_matches(node.path, sources.visible, n=1)
         return f"there is no file {node.path}{_hint(near)}; write path::name"
     if node.is_file or sources.node(node) is not None:
         return node
@@ -54,7 +54,7 @@ def _dotted(text: str, sources: Sources) -> NodeId | None:
 
 
 def _modules(stem: str, sources: Sources) -> Iterator[str]:
-    for path in sources.paths:
+    for path in sources.visible:
         for ending in (f"{stem}.py", f"{stem}/__init__.py"):
             if path == ending or path.endswith(f"/{ending}"):
                 yield path

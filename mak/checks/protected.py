@@ -23,6 +23,7 @@ _FOLDERS = {
 }
 _NAMES = {
     ".drone.yml": "CI configuration",
+    ".makignore": "what is kept from agents",
     ".pre-commit-config.yaml": "commit hooks",
     ".travis.yml": "CI configuration",
     "Jenkinsfile": "CI configuration",

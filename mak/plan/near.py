@@ -200,7 +200,7 @@ class Nearby:
         folder, sep, _ = path.rpartition("/")
         return [
             other
-            for other in self._sources.paths
+            for other in self._sources.visible
             if other.startswith(folder + sep) and "/" not in other[len(folder + sep) :]
         ]
 
@@ -214,7 +214,7 @@ class Nearby:
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
         names: dict[str, list[str]] = {}
-        for path in self._sources.paths:
+        for path in self._sources.visible:
             names.setdefault(path.rpartition("/")[2], []).append(path)
         return names
 
@@ -222,7 +222,7 @@ class Nearby:
     def _by_leaf(self) -> dict[str, list[NodeId]]:
         self._sources.load()
         leaves: dict[str, list[NodeId]] = {}
-        for path in self._sources.paths:
+        for path in self._sources.visible:
             if path.endswith((".py", ".pyi")):
                 for node in self._sources.nodes(path):
                     leaves.setdefault(_leaf(node), []).append(node.id)

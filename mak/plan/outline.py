@@ -93,7 +93,7 @@ def tree(sources: Sources, *, room: int) -> str:
 
     Files are named where all of them fit, else only those at the top.
     """
-    paths = [_shown(path, 400) for path in sources.paths]
+    paths = [_shown(path, 400) for path in sources.visible]
     if sum(map(len, paths)) + len(paths) <= room:
         return "\n".join(paths)
     deepest = max(path.count("/") for path in paths)

@@ -63,7 +63,7 @@ class _Entry:
 def rank(request: Mentions, sources: Sources) -> Ranking:
     """Rank the files of `sources`; reads and cuts all that is Python."""
     sources.load()
-    entries = [_entry(sources, path) for path in sources.paths]
+    entries = [_entry(sources, path) for path in sources.visible]
     named_files = _score_paths(request.paths, entries)
     wanted: dict[str, set[NodeId]] = {}
     named_nodes = [

@@ -57,7 +57,7 @@ class Shown:
     @cached_property
     def _parts(self) -> tuple[tuple[str, str, str], ...]:
         """Kinds, titles and texts. A title holds nothing from outside, not even a path."""
-        if not self._sources.paths:
+        if not self._sources.visible:
             return (("tree", "The repository holds no file yet.\n", ""),)
         ranking = rank(mentions(self._request), self._sources)
         folders = tree(self._sources, room=int(self._room * _TREE))

@@ -49,17 +49,20 @@ class Sources:
         cache: Cache | None = None,
         *,
         opaque: Callable[[str], str] | None = None,
+        hidden: Callable[[str], str] | None = None,
         newer: Newer | None = None,
     ) -> None:
         self._entries = entries
         self._read = read
         self._cache = cache
         self._opaque = opaque
+        self._hidden = hidden
         self.newer = newer
         self._kind = f"{KIND}+" if newer else KIND
         self._cuts: dict[str, Cut] = {}
         self._files: dict[str, SourceFile] = {}
         self._paths: tuple[str, ...] | None = None
+        self._visible: tuple[str, ...] | None = None
 
     @property
     def paths(self) -> Sequence[str]:
@@ -67,6 +70,17 @@ class Sources:
         if self._paths is None:
             self._paths = tuple(sorted(self._entries))
         return self._paths
+
+    @property
+    def visible(self) -> Sequence[str]:
+        """Paths that the planner and agents may see, sorted; everything else is for MAK alone."""
+        if self._visible is None:
+            self._visible = tuple(path for path in self.paths if not self.why_hidden(path))
+        return self._visible
+
+    def why_hidden(self, path: str) -> str:
+        """Return why the planner and agents may neither see nor touch a path; empty: they may."""
+        return "" if self._hidden is None else self._hidden(path)
 
     def __contains__(self, path: str) -> bool:
         return path in self._entries
@@ -133,7 +147,14 @@ class Sources:
 
         `files` are known besides, where the tree holds their very bytes.
         """
-        view = Sources(entries, self._read, self._cache, opaque=self._opaque, newer=self.newer)
+        view = Sources(
+            entries,
+            self._read,
+            self._cache,
+            opaque=self._opaque,
+            hidden=self._hidden,
+            newer=self.newer,
+        )
         if _attributes(entries) != _attributes(self._entries):
             return view  # what was cut may have to stay whole now, and the other way round
         same = {path for path in {*self._files, *self._cuts} if self._stays(path, entries)}
@@ -206,8 +227,10 @@ class _Overlay(Sources):
     def __init__(self, base: Sources, changes: Mapping[str, SourceFile | None]) -> None:
         self._base = base
         self.newer = base.newer
+        self._hidden = base.why_hidden
         self._changes = dict(changes)
         self._paths = None
+        self._visible = None
 
     @property
     def paths(self) -> Sequence[str]:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Self
 import pygit2
 from pygit2.enums import SortMode
 
+from mak.config.documents import read_text
+from mak.config.patterns import IGNORE_FILE, Hidden, Patterns
 from mak.errors import MakBug, StoreError, UsageError
 from mak.model import Lock
 from mak.store import locks
@@ -28,6 +30,7 @@ from mak.store.runs import Runs
 from mak.store.state import Holder, State, StateRef, Update
 
 if TYPE_CHECKING:
+    from mak.config import Files
     from mak.store.scratch import Scratch
     from mak.store.undo import Merge as UndoMerge
     from mak.store.undo import Nodes, Undone
@@ -53,6 +56,8 @@ class Store:
         self.recovered: list[str] = []
         #: Who we are in the lock table; empty outside of `enter`.
         self.holder = ""
+        #: What is kept from the planner and the agents.
+        self.hidden = Hidden()
         self._about: Holder | None = None
         self._entries = Entries(repository)
         self._paths = Paths(repository, self._entries)
@@ -154,9 +159,15 @@ class Store:
 
         One that only names something as seen from the work dir is taken for that. Raise UsageError
         when MAK must not write there: it leaves the work dir, goes through a symbolic link, or is
-        in ``.git``, in a submodule, left out of a sparse checkout, a folder, not committed yet, or
-        new and the same as another name to some file systems.
+        in ``.git``, in a submodule, left out of a sparse checkout, a folder, not committed yet,
+        hidden, or new and the same as another name to some file systems.
         """
+        found = self._checked_path(path)
+        if why := self.hidden.why(found):
+            raise UsageError(f"{path} is {why}")
+        return found
+
+    def _checked_path(self, path: str) -> str:
         with git_errors(f"looking at {path}"):
             try:
                 return self._paths.check(path, self.repository.tip())
@@ -166,6 +177,29 @@ class Store:
             # It may be that another process is just putting the file there.
             with self.wave_lock.held():
                 return self._paths.check(path, self.repository.tip())
+
+    def hide(self, files: Files) -> None:
+        """Keep from the planner and the agents what ``.makignore`` and the configuration say.
+
+        The file counts as it is in the working tree, so that it need not be committed; where the
+        branch is not checked out, as it is in the tip. Raises `UsageError` for a bad pattern.
+        """
+        prefix = self.prefix
+        places = dict.fromkeys(("", prefix))
+        lines = [Patterns(f"{p}{IGNORE_FILE}", self._ignore_lines(p), p) for p in places]
+        excluded = [*lines, Patterns("files.exclude", files.exclude, prefix)]
+        self.hidden = Hidden(excluded, Patterns("files.include", files.include, prefix))
+
+    def _ignore_lines(self, folder: str) -> list[str]:
+        path = f"{folder}{IGNORE_FILE}"
+        if self.repository.is_checked_out and self.root is not None:
+            place = self.root / path
+            return read_text(place).splitlines() if place.is_file() else []
+        with git_errors(f"reading {path}"):
+            tip = self.repository.tip()
+            found = self._entries.find(tip, path)
+            data = self._entries.blob(found.oid) if found else b""
+        return data.decode("utf-8", "replace").splitlines()
 
     def ignored(self, paths: Sequence[str]) -> list[str]:
         """Return those of the paths that Git ignores; what is tracked never is."""
