@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
+from mak.source.expected import expected
 from mak.source.facts import (
     UNPLACED,
     Binding,
@@ -18,9 +19,12 @@ from mak.source.facts import (
     Call,
     Context,
     Definition,
+    Field,
     Flag,
+    Guard,
     Hint,
     Import,
+    Option,
     Parameter,
     ParameterKind,
     Scope,
@@ -46,6 +50,8 @@ _COMPREHENSIONS = frozenset((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Di
 _CONDITIONAL, _LOOP = int(Flag.CONDITIONAL), int(Flag.LOOP)
 #: A dotted name that an expression does not have.
 UNKNOWN = ("?",)
+#: What the base of a use begins with that hangs on ``super(C, …)``.
+SUPER = "super()"
 _CONTEXTS: dict[type, Context] = {
     ast.Load: Context.LOAD,
     ast.Store: Context.STORE,
@@ -84,6 +90,8 @@ class Expressions:
         self.exports_open = False
         self.texts: list[Text] = []
         self.dynamic: list[tuple[int, int]] = []
+        self.fields: list[Field] = []
+        self.guards: list[tuple[int, int, int]] = []
 
     # ------------------------------------------------------------------------------ scopes
 
@@ -337,7 +345,7 @@ class Expressions:
             names.append("")
             starts.append(UNPLACED)
             if type(node) is ast.Call:
-                base = dotted(node.func) or ()
+                base = _callee(node)
             stack.append((node, scope))
         else:
             stack.append((node, scope))
@@ -345,7 +353,7 @@ class Expressions:
                 return
             names.append("")
             starts.append(UNPLACED)
-            base = dotted(node.func) or ()
+            base = _callee(node)
         names.reverse()
         starts.reverse()
         self.chains.append(Use(scope, tuple(names), tuple(starts), context, call, base))
@@ -372,6 +380,8 @@ class Expressions:
         start = self.at(node.lineno, node.col_offset)
         call = Call(positional, star, double, tuple(keywords), start, end)
         self._chain(func, scope, call, stack)
+        if expected(node):
+            self.guards.append((start, end, int(Guard.ALL)))
         if last in _INTERESTING:
             args = self._special(last, node, scope, call, args, stack)
         for arg in args:
@@ -461,8 +471,12 @@ class Expressions:
         self.target(node.target, holder, end, flags | _CONDITIONAL, hint, hinted)
 
 
-_COMPREHENSIONS = frozenset((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp))
-_INTERESTING = _BY_STRING | _DYNAMIC | {"partial", "cast", "TypeVar"}
+def _callee(node: ast.Call) -> tuple[str, ...]:
+    """Return the dotted callee; of ``super(C, self)``, ``super()`` and the class."""
+    name = dotted(node.func) or ()
+    if name == ("super",) and node.args:
+        return (SUPER, *(dotted(node.args[0]) or UNKNOWN))
+    return name
 
 
 def valued(value: ast.expr) -> tuple[Hint, tuple[str, ...]]:
@@ -491,6 +505,39 @@ def annotated(node: ast.expr) -> tuple[Hint, tuple[str, ...]]:
             return annotated(node.slice)
     name = dotted(node)
     return (Hint.ANNOTATED, name) if name else (Hint.NOTHING, ())
+
+
+def outermost(node: ast.expr) -> tuple[tuple[str, ...], bool]:
+    """Return the outermost dotted name of an annotation, and whether it lets a value be None."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return UNKNOWN, True
+    if isinstance(node, ast.Subscript):
+        name = dotted(node.value) or UNKNOWN
+        inner = name[-1] in ("Annotated", "Final", "Required") and outermost(node.slice)[1]
+        return name, name[-1] == "Optional" or inner
+    if isinstance(node, ast.Tuple) and node.elts:
+        return outermost(node.elts[0])
+    if isinstance(node, ast.BinOp):
+        optional = any(_is_none(s) or outermost(s)[1] for s in (node.left, node.right))
+        return UNKNOWN, optional
+    name = dotted(node) or UNKNOWN
+    return name, _is_none(node) or name[-1] in ("Any", "object")
+
+
+def options_of(call: ast.Call) -> tuple[Option, ...]:
+    """Return the keywords of a call; ``**`` stands for what a dictionary brings."""
+    found: list[Option] = []
+    for keyword in call.keywords:
+        value = keyword.value
+        literal = isinstance(value, ast.Constant) and (
+            value.value is None or isinstance(value.value, bool)
+        )
+        known = cast(ast.Constant, value).value if literal else "?"
+        found.append((keyword.arg or "**", cast("bool | str | None", known)))
+    return tuple(found)
 
 
 def _is_none(node: ast.expr) -> bool:

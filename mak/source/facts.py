@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 UNPLACED = -1
 #: Part of every cache key: facts written by another version are not read.
-VERSION = "2"
+VERSION = "3"
 
 
 class ScopeKind(IntEnum):
@@ -125,6 +125,10 @@ class Parameter(NamedTuple):
     default: bool
 
 
+#: A keyword argument with its value where that is ``True``, ``False`` or ``None``, else "?".
+Option = tuple[str, bool | str | None]
+
+
 class Definition(NamedTuple):
     """A function or class."""
 
@@ -139,6 +143,35 @@ class Definition(NamedTuple):
     keywords: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     is_class: bool
+    #: The literal keywords of each decorator that is a call; None: it is not a call.
+    options: tuple[tuple[Option, ...] | None, ...] = ()
+    #: Of a function: the dotted names that it returns; `("?",)` stands for other expressions.
+    returns: tuple[tuple[str, ...], ...] = ()
+    #: Of a function: the class that it is annotated to return.
+    returned: tuple[str, ...] = ()
+    #: Of a class: the dotted name of its metaclass; empty when none is named.
+    metaclass: tuple[str, ...] = ()
+    #: Where the expressions of the decorators and of the bases start.
+    decorators_at: tuple[int, ...] = ()
+    bases_at: tuple[int, ...] = ()
+
+
+class Field(NamedTuple):
+    """An assignment in a class body that may declare a field, in the order of the source."""
+
+    scope: int
+    name: str
+    start: int
+    #: Outermost dotted name of the annotation, empty when there is none: ``x: a.B[C]`` → ``a.B``.
+    annotation: tuple[str, ...]
+    #: Whether the annotation lets it be ``None``.
+    optional: bool
+    #: The dotted callee of a value that is a call, `("?",)` for other values; None: no value.
+    value: tuple[str, ...] | None
+    #: The keywords of that call.
+    options: tuple[Option, ...] = ()
+    #: How many positional arguments the call has.
+    positional: int = 0
 
 
 class Import(NamedTuple):
@@ -181,6 +214,19 @@ class Context(IntEnum):
     LOAD = 0
     STORE = 1
     DELETE = 2
+
+
+class Guard(IntFlag):
+    """What code expects to go wrong, or has looked at before."""
+
+    #: A ``TypeError``: calls that do not fit.
+    CALL = 1
+    #: An ``AttributeError``, or what ``hasattr`` told.
+    ATTRIBUTE = 2
+    IMPORT = 4
+    NAME = 8
+    #: The code may not be run at all: a test that is skipped or meant to fail.
+    ALL = 15
 
 
 class Use(NamedTuple):
@@ -228,6 +274,24 @@ class Facts:
     texts: tuple[Text, ...]
     #: Offsets of ``globals()``, ``vars()``, ``locals()``, ``exec``, ``eval`` calls, with scope.
     dynamic: tuple[tuple[int, int], ...]
+    fields: tuple[Field, ...] = ()
+    #: Stretches of code where something is expected to go wrong: start, end, `Guard`.
+    guards: tuple[tuple[int, int, int], ...] = ()
+
+    def is_guarded(self, at: int, guard: Guard) -> bool:
+        """Whether the code at an offset expects this to go wrong."""
+        return any(start <= at < end and guard & what for start, end, what in self.guards)
+
+    def fields_of(self, scope: int) -> Sequence[Field]:
+        """Return the assignments of a class body that may declare fields."""
+        return self._fields.get(scope, ())
+
+    @cached_property
+    def _fields(self) -> dict[int, list[Field]]:
+        found: dict[int, list[Field]] = defaultdict(list)
+        for field in self.fields:
+            found[field.scope].append(field)
+        return dict(found)
 
     @cached_property
     def _bound(self) -> dict[tuple[int, str], list[Binding]]:
@@ -294,6 +358,8 @@ def dump(facts: Facts) -> bytes:
         facts.exports_open,
         facts.texts,
         facts.dynamic,
+        facts.fields,
+        facts.guards,
     )
     text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
@@ -302,7 +368,8 @@ def dump(facts: Facts) -> bytes:
 def load(data: bytes) -> Facts:
     """Read what `dump` wrote."""
     raw = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
-    scopes, bindings, definitions, imports, loads, chains, exports, is_open, texts, dynamic = raw
+    scopes, bindings, definitions, imports, loads, chains, *raw = raw
+    exports, is_open, texts, dynamic, fields, guards = raw
     return Facts(
         tuple(
             Scope(ScopeKind(kind), parent, name, start, end, tuple(g), tuple(n))
@@ -317,6 +384,8 @@ def load(data: bytes) -> Facts:
         is_open,
         tuple(Text(*item) for item in texts),
         tuple((scope, start) for scope, start in dynamic),
+        tuple(_field(item) for item in fields),
+        tuple(map(tuple, guards)),
     )
 
 
@@ -333,7 +402,8 @@ def _binding(item: Any) -> Binding:
 
 
 def _definition(item: Any) -> Definition:
-    name, scope, holder, decorators, bases, keywords, parameters, is_class = item
+    name, scope, holder, decorators, bases, keywords, parameters, is_class, *item = item
+    options, returns, returned, metaclass, decorators_at, bases_at = item
     return Definition(
         name,
         scope,
@@ -343,7 +413,24 @@ def _definition(item: Any) -> Definition:
         tuple(keywords),
         tuple(Parameter(p[0], ParameterKind(p[1]), p[2], p[3]) for p in parameters),
         is_class,
+        tuple(None if option is None else _options(option) for option in options),
+        tuple(map(tuple, returns)),
+        tuple(returned),
+        tuple(metaclass),
+        tuple(decorators_at),
+        tuple(bases_at),
     )
+
+
+def _options(item: Any) -> tuple[Option, ...]:
+    return tuple((name, value) for name, value in item)
+
+
+def _field(item: Any) -> Field:
+    scope, name, start, annotation, optional, value, options, positional = item
+    known = None if value is None else tuple(value)
+    annotated = tuple(annotation)
+    return Field(scope, name, start, annotated, optional, known, _options(options), positional)
 
 
 def _use(item: Any) -> Use:

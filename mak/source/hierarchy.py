@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from mak.source.facts import Use
 from mak.source.names import line_of
-from mak.source.resolve import After, Instance, Module, Names, Outside, Thing, Variable
+from mak.source.resolve import After, Derived, Instance, Module, Names, Outside, Thing, Variable
 
 #: Modules whose classes we may look at to see that they lack an attribute.
 _OPEN = {"abc": abc, "builtins": builtins, "enum": enum, "typing": typing}
@@ -136,7 +136,7 @@ def _could_be(names: Names, thing: Thing, group: Family) -> bool:
     match thing:
         case Module() | Outside():
             return False
-        case Instance(klass) | After(klass):
+        case Instance(klass) | Derived(klass) | After(klass):
             if names.member(thing, group.name) is not None:
                 return False
             return any(klass in names.lineage(other).classes for other in group.classes)

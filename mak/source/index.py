@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from mak.source import facts as facts_
+from mak.source.collector import paused
 from mak.source.facts import Facts
 from mak.source.modules import Modules
 from mak.source.scan import scan
@@ -90,13 +91,14 @@ class Index:
         cache = self.sources.cache
         found = cache.get_many(kind, list(wanted)) if cache and wanted else {}
         made: dict[str, bytes] = {}
-        for blob, path in wanted.items():
-            if blob in found:
-                memo.keep(blob, read(found[blob]))
-            else:
-                value = make(path)
-                made[blob] = write(value)
-                memo.keep(blob, value)
+        with paused():
+            for blob, path in wanted.items():
+                if blob in found:
+                    memo.keep(blob, read(found[blob]))
+                else:
+                    value = make(path)
+                    made[blob] = write(value) if cache else b""
+                    memo.keep(blob, value)
         if cache and made:
             cache.put_many(kind, made)
 

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from weakref import WeakKeyDictionary
 
 from mak.model import NodeId
 from mak.source.facts import BindingKind, Call, Facts, Use
@@ -49,14 +48,11 @@ class Reference:
     call: Call | None = None
 
 
-_names: WeakKeyDictionary[Sources, Names] = WeakKeyDictionary()
-
-
 def names_of(sources: Sources) -> Names:
     """Return the resolution of a tree, shared by all who ask about the same tree."""
-    found = _names.get(sources)
-    if found is None:
-        found = _names[sources] = Names(sources)
+    found = sources.known.get("names")
+    if not isinstance(found, Names):
+        found = sources.known["names"] = Names(sources)
     return found
 
 

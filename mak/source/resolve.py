@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from mak.source.expressions import SUPER
 from mak.source.facts import (
     Binding,
     BindingKind,
@@ -50,6 +51,13 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """A value known to be a class, or a class derived from it: ``cls``."""
+
+    klass: Variable
+
+
+@dataclass(frozen=True, slots=True)
 class After:
     """``super()`` in a method of a class."""
 
@@ -63,12 +71,12 @@ class Outside:
     name: str
 
 
-Thing = Module | Variable | Instance | After | Outside
+Thing = Module | Variable | Instance | Derived | After | Outside
 
 _IMPORTS = (BindingKind.IMPORT, BindingKind.FROM)
 _DEFINITIONS = (BindingKind.FUNCTION, BindingKind.CLASS)
-#: How far imports and aliases are followed.
-_DEPTH = 40
+#: Methods whose first parameter is the class without a decorator that says so.
+_OF_CLASS = ("__new__", "__init_subclass__", "__class_getitem__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,8 @@ class Lineage:
     classes: tuple[Variable, ...]
     #: Bases that are not in the repository or not known, by the name they are given.
     unknown: tuple[str, ...]
+    #: What the class derives from directly, in order; None: not known.
+    bases: tuple[Variable | Outside | None, ...] = ()
 
 
 class Names:
@@ -91,10 +101,15 @@ class Names:
         self._lineages: dict[Variable, Lineage] = {}
         #: Variables whose value is being looked for.
         self._asked: set[Variable] = set()
+        self._memos: dict[str, dict[object, object]] = {}
 
     def facts(self, path: str) -> Facts | None:
         """Return the facts of a file, if it parses."""
         return self.index.facts(path)
+
+    def memo(self, kind: str) -> dict[object, object]:
+        """Return where those who ask about this tree keep what they found out."""
+        return self._memos.setdefault(kind, {})
 
     # --------------------------------------------------------------------------- in a file
 
@@ -237,7 +252,7 @@ class Names:
         own = [
             binding
             for binding in bound
-            if binding.kind not in _IMPORTS and not _is_placeholder(binding)
+            if binding.kind not in _IMPORTS and not is_placeholder(binding)
         ]
         imports = [binding for binding in bound if binding.kind in _IMPORTS]
         if own and imports and any(not b.flags & Flag.CONDITIONAL for b in bound):
@@ -310,10 +325,15 @@ class Names:
                 return Outside(f"{outer}.{name}")
             case Variable():
                 return self.class_attribute(thing, name)
-            case Instance(klass):
+            case Instance(klass) | Derived(klass):
                 return self.class_attribute(klass, name)
             case After(klass):
                 return self.class_attribute(klass, name, after=True)
+
+    def decorator(self, path: str, definition: Definition, name: Sequence[str]) -> Thing | None:
+        """Return what a decorator of a definition is."""
+        at = definition.decorators_at[0] if definition.decorators_at else 0
+        return self.the_dotted(path, definition.holder, name, at)
 
     # --------------------------------------------------------------------------- classes
 
@@ -364,6 +384,7 @@ class Names:
         unknown: dict[str, None] = {}
         lines: list[list[Variable]] = []
         direct: list[Variable] = []
+        bases: list[Variable | Outside | None] = []
         facts = self.facts(klass.path)
         assert facts is not None
         at = facts.scopes[definition.scope].start
@@ -376,6 +397,7 @@ class Names:
                 for meant in self.meant(thing)
             }
             base = next(iter(found)) if len(found) == 1 else None
+            bases.append(base if isinstance(base, Variable | Outside) else None)
             if isinstance(base, Outside):
                 unknown[base.name] = None
             elif isinstance(base, Variable) and self.class_of(base) and base != klass:
@@ -384,8 +406,9 @@ class Names:
                 lines.append(list(inherited.classes))
                 direct.append(base)
             else:
+                bases[-1] = None
                 unknown[text] = None
-        return Lineage((klass, *_merge([*lines, direct])), tuple(unknown))
+        return Lineage((klass, *_merge([*lines, direct])), tuple(unknown), tuple(bases))
 
     def class_attribute(
         self, klass: Variable, name: str, *, after: bool = False
@@ -401,8 +424,8 @@ class Names:
                 return Variable(owner.path, inner.scope, name)
         return None
 
-    def instance(self, variable: Variable) -> Instance | None:
-        """Return the class whose instance a variable holds, whenever it holds one.
+    def instance(self, variable: Variable) -> Instance | Derived | None:
+        """Return the class whose instance a variable holds, or that it is, whenever it is known.
 
         None also for one that is made from itself: ``x = x.copy()``.
         """
@@ -414,7 +437,7 @@ class Names:
         finally:
             self._asked.discard(variable)
 
-    def _instance(self, variable: Variable) -> Instance | None:
+    def _instance(self, variable: Variable) -> Instance | Derived | None:
         facts = self.facts(variable.path)
         if facts is None:
             return None
@@ -425,7 +448,7 @@ class Names:
         klass: Thing | None = None
         for binding in bound:
             if binding.hint not in (Hint.CONSTRUCTED, Hint.ANNOTATED):
-                if _is_placeholder(binding) or _follows_annotation(binding, bound):
+                if is_placeholder(binding) or _follows_annotation(binding, bound):
                     continue
                 return None
             scope = variable.scope
@@ -439,13 +462,20 @@ class Names:
             if len(found) != 1 or (klass is not None and klass not in found):
                 return None
             klass = next(iter(found))
-        if isinstance(klass, Variable) and self.class_of(klass) is not None:
-            return Instance(klass)
-        return None
+        return self.instance_of(klass)
+
+    def instance_of(self, thing: Thing | None) -> Instance | None:
+        """Return what a call of a class makes; None: it is no class."""
+        if not isinstance(thing, Variable):
+            return None
+        if self.class_of(thing) is not None:
+            return Instance(thing)
+        value = self.instance(thing)
+        return Instance(value.klass) if isinstance(value, Derived) else None
 
     def _self_of(
         self, facts: Facts, variable: Variable, bound: Sequence[Binding]
-    ) -> Instance | None:
+    ) -> Instance | Derived | None:
         """Return the class for ``self`` or ``cls``: a method's first parameter, never rebound."""
         if len(bound) != 1 or bound[0].kind is not BindingKind.PARAMETER:
             return None
@@ -459,7 +489,10 @@ class Names:
             return None
         definition = facts.definition_of(function.holder)
         assert definition is not None
-        return Instance(Variable(variable.path, definition.holder, definition.name))
+        klass = Variable(variable.path, definition.holder, definition.name)
+        if function.name in _OF_CLASS or ("classmethod",) in function.decorators:
+            return Derived(klass)
+        return Instance(klass)
 
     # ------------------------------------------------------------------------------ uses
 
@@ -487,18 +520,21 @@ class Names:
         if not use.base:
             return None
         at = max((start for start in use.starts if start >= 0), default=0)
+        if use.base[0] == SUPER:
+            after = self.the_dotted(path, use.scope, use.base[1:], at)
+            return After(after) if isinstance(after, Variable) and self.class_of(after) else None
         if use.base == ("super",) and self.lookup(path, use.scope, "super", at) is None:
             klass = self.enclosing_class(path, use.scope)
             return After(klass) if klass is not None else None
+        only = self.the_dotted(path, use.scope, use.base, at)
+        return self.instance_of(only) or (only if isinstance(only, Outside) else None)
+
+    def the_dotted(self, path: str, scope: int, names: Sequence[str], at: int) -> Thing | None:
+        """Return the only thing that ``a.b.c`` means in a scope, through imports."""
         found = {
-            meant
-            for thing in self.dotted(path, use.scope, use.base, at)
-            for meant in self.meant(thing)
+            meant for thing in self.dotted(path, scope, names, at) for meant in self.meant(thing)
         }
-        only = next(iter(found)) if len(found) == 1 else None
-        if isinstance(only, Variable) and self.class_of(only) is not None:
-            return Instance(only)
-        return only if isinstance(only, Outside) else None
+        return next(iter(found)) if len(found) == 1 else None
 
     def spellings(self, target: Variable) -> dict[str, list[str]]:
         """Return every name under which a definition may be reached, with the files to look in."""
@@ -550,7 +586,7 @@ def _exports(facts: Facts, name: str) -> bool:
     return facts.exports_open or any(entry.value == name for entry in facts.exports)
 
 
-def _is_placeholder(binding: Binding) -> bool:
+def is_placeholder(binding: Binding) -> bool:
     """Whether a binding only stands in when an import is not there: ``except …: f = None``."""
     if binding.kind is BindingKind.DELETE:
         return True

@@ -12,13 +12,24 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mak.source.expressions import UNKNOWN, Expressions, annotated, dotted, valued
+from mak.source.expected import caught, expected, is_skip, looked_at
+from mak.source.expressions import (
+    UNKNOWN,
+    Expressions,
+    annotated,
+    dotted,
+    options_of,
+    outermost,
+    valued,
+)
 from mak.source.facts import (
     UNPLACED,
     BindingKind,
     Definition,
     Facts,
+    Field,
     Flag,
+    Guard,
     Import,
     Parameter,
     ScopeKind,
@@ -51,6 +62,8 @@ class _Scanner(Expressions):
     def __init__(self, data: bytes, encoding: str) -> None:
         super().__init__(data, encoding)
         self.statement = _statement_table(self)
+        #: What the function being walked returns.
+        self.returns: list[tuple[str, ...]] = []
 
     def run(self, tree: ast.Module) -> Facts:
         self.open(ScopeKind.MODULE, 0, "", 0, len(self.data))
@@ -70,6 +83,8 @@ class _Scanner(Expressions):
             self.exports_open,
             tuple(self.texts),
             tuple(self.dynamic),
+            tuple(self.fields),
+            tuple(self.guards),
         )
 
     def block(self, body: Iterable[ast.stmt], scope: int, flags: int) -> None:
@@ -101,8 +116,23 @@ class _Scanner(Expressions):
         parameters = self.parameters(node.args, inner, outer, flags)
         if node.returns is not None:
             self.annotation(node.returns, outer)
-        self.define(node, scope, inner, flags, parameters, (), (), start)
+        at = self.define(node, scope, inner, flags, parameters, (), (), start)
+        outer_returns, self.returns = self.returns, []
         self.block(node.body, inner, 0)
+        returned = annotated(node.returns)[1] if node.returns is not None else ()
+        definition = self.definitions[at]
+        returns = tuple(dict.fromkeys(self.returns))
+        self.definitions[at] = definition._replace(returns=returns, returned=returned)
+        self.returns = outer_returns
+        if any(is_skip(name) for name in definition.decorators):
+            self.guards.append((start, end, int(Guard.ALL)))
+
+    def return_(self, node: ast.Return, scope: int, flags: int) -> None:
+        if node.value is None:
+            self.returns.append(UNKNOWN)
+            return
+        self.returns.append(dotted(node.value) or UNKNOWN)
+        self.expression(node.value, scope, flags)
 
     def define(
         self,
@@ -114,16 +144,35 @@ class _Scanner(Expressions):
         bases: tuple[tuple[str, ...], ...],
         keywords: tuple[str, ...],
         start: int,
-    ) -> None:
+        metaclass: tuple[str, ...] = (),
+    ) -> int:
         match = _DEF.match(self.data, start)
         at = self.positions.token(node.name, match.end()) if match else UNPLACED
         is_class = isinstance(node, ast.ClassDef)
         decorators = tuple(_callee(item) for item in node.decorator_list)
+        options = tuple(
+            options_of(item) if isinstance(item, ast.Call) else None for item in node.decorator_list
+        )
         self.definitions.append(
-            Definition(node.name, inner, scope, decorators, bases, keywords, parameters, is_class)
+            Definition(
+                node.name,
+                inner,
+                scope,
+                decorators,
+                bases,
+                keywords,
+                parameters,
+                is_class,
+                options,
+                metaclass=metaclass,
+                decorators_at=tuple(map(self.positions.start, node.decorator_list)),
+                bases_at=tuple(map(self.positions.start, getattr(node, "bases", ()))),
+            )
         )
         kind = BindingKind.CLASS if is_class else BindingKind.FUNCTION
-        self.bind(kind, scope, node.name, at, at, flags, len(self.definitions) - 1)
+        index = len(self.definitions) - 1
+        self.bind(kind, scope, node.name, at, at, flags, index)
+        return index
 
     def klass(self, node: ast.ClassDef, scope: int, flags: int) -> None:
         for decorator in node.decorator_list:
@@ -138,7 +187,9 @@ class _Scanner(Expressions):
         inner = self.open(ScopeKind.CLASS, outer, node.name, start, end)
         bases = tuple(_base(item) for item in node.bases)
         keywords = tuple(item.arg or "**" for item in node.keywords)
-        self.define(node, scope, inner, flags, (), bases, keywords, start)
+        metaclass = next((item.value for item in node.keywords if item.arg == "metaclass"), None)
+        named = () if metaclass is None else dotted(metaclass) or UNKNOWN
+        self.define(node, scope, inner, flags, (), bases, keywords, start, named)
         self.block(node.body, inner, 0)
 
     def type_parameters(self, node: Any, scope: int, end: int) -> int:
@@ -207,6 +258,9 @@ class _Scanner(Expressions):
             flags |= _NONE
         for target in node.targets:
             self.target(target, scope, end, flags, hint, hinted)
+        if isinstance(node.value, ast.Call) and self.scopes[scope].kind is ScopeKind.CLASS:
+            for target in node.targets:
+                self.field(target, scope, None, node.value)
         if scope == 0 and any(_is_all(target) for target in node.targets):
             self.exports, self.exports_open = [], False
             self.export(node.value)
@@ -223,9 +277,25 @@ class _Scanner(Expressions):
         if node.value is not None:
             self.expression(node.value, scope, flags)
         self.target(node.target, scope, self.positions.end(node), flags, hint, hinted)
+        if self.scopes[scope].kind is ScopeKind.CLASS:
+            self.field(node.target, scope, node.annotation, node.value)
         if scope == 0 and node.value is not None and _is_all(node.target):
             self.exports, self.exports_open = [], False
             self.export(node.value)
+
+    def field(
+        self, target: ast.expr, scope: int, annotation: ast.expr | None, value: ast.expr | None
+    ) -> None:
+        """Note an assignment of a class body that may declare a field."""
+        if not isinstance(target, ast.Name):
+            return
+        start = self.token(target.id, target)
+        outer, optional = outermost(annotation) if annotation is not None else ((), False)
+        found = Field(scope, target.id, start, outer, optional, None if value is None else UNKNOWN)
+        if isinstance(value, ast.Call):
+            callee, options = dotted(value.func) or UNKNOWN, options_of(value)
+            found = found._replace(value=callee, options=options, positional=len(value.args))
+        self.fields.append(found)
 
     def expr(self, node: ast.Expr, scope: int, flags: int) -> None:
         value = node.value
@@ -261,6 +331,9 @@ class _Scanner(Expressions):
         inner = flags | _CONDITIONAL
         while True:
             self.expression(node.test, scope, flags)
+            looked = looked_at(node.test)
+            self.guard(node.body, looked)
+            self.guard(node.orelse, looked)
             typing = (dotted(node.test) or UNKNOWN)[-1] == "TYPE_CHECKING"
             self.block(node.body, scope, inner | (_TYPING if typing else 0))
             if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
@@ -283,6 +356,10 @@ class _Scanner(Expressions):
 
     def try_(self, node: Any, scope: int, flags: int) -> None:
         inner = flags | _CONDITIONAL | (_TRY if node.handlers else 0)
+        guard = 0
+        for handler in node.handlers:
+            guard |= int(Guard.ALL) if handler.type is None else caught(handler.type)
+        self.guard(node.body, guard)
         self.block(node.body, scope, inner)
         for handler in node.handlers:
             if handler.type is not None:
@@ -301,7 +378,16 @@ class _Scanner(Expressions):
             if item.optional_vars is not None:
                 since = self.positions.end(item.optional_vars)
                 self.target(item.optional_vars, scope, since, flags)
+            if isinstance(item.context_expr, ast.Call):
+                self.guard(node.body, expected(item.context_expr))
         self.block(node.body, scope, flags | _CONDITIONAL)
+
+    def guard(self, body: list[ast.stmt], guard: int) -> None:
+        """Note that statements expect something to go wrong."""
+        if guard and body:
+            self.guards.append(
+                (self.positions.start(body[0]), self.positions.end(body[-1]), int(guard))
+            )
 
     def match(self, node: ast.Match, scope: int, flags: int) -> None:
         self.expression(node.subject, scope, flags)
@@ -371,6 +457,7 @@ def _statement_table(scanner: _Scanner) -> dict[type, _Handler]:
         ast.Global: scanner.declare,
         ast.Nonlocal: scanner.declare,
         ast.Delete: scanner.delete,
+        ast.Return: scanner.return_,
     }
     alias = getattr(ast, "TypeAlias", None)
     if alias is not None:

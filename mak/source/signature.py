@@ -8,8 +8,10 @@ one signature accepts all that another does when, for every ``k``, its bounds en
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+
+from mak.source.facts import Parameter, ParameterKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,16 @@ class Parameters:
             return replace(self, positional_only=self.positional_only[1:])
         return replace(self, positional=self.positional[1:])
 
+    def after(self, count: int, keywords: Collection[str]) -> Parameters:
+        """Return what is left to fit when `functools.partial` has passed these on."""
+        only, rest = self.positional_only[count:], max(0, count - len(self.positional_only))
+        return replace(
+            self,
+            positional_only=only,
+            positional=self.positional[rest:],
+            optional=self.optional | frozenset(keywords),
+        )
+
     def accepts(self, count: int, keywords: Collection[str]) -> bool:
         """Whether a call with `count` positional arguments and these keywords fits."""
         bounds = _bounds(self, count)
@@ -60,6 +72,20 @@ class Parameters:
             return False
         names = frozenset(keywords)
         return bounds.required <= names and bounds.allows(names)
+
+    def may_accept(self, call: Arguments) -> bool:
+        """Whether a call may fit: False only where it is certain that it does not."""
+        given = frozenset(call.keywords)
+        last = call.count
+        if call.more_positional:
+            last = max(len(self.ordered), last)
+        for count in range(call.count, last + 1):
+            bounds = _bounds(self, count)
+            if bounds is None or not bounds.allows(given):
+                continue
+            if call.more_keywords or bounds.required <= given:
+                return True
+        return False
 
     def accepts_all(self, old: Parameters) -> bool:
         """Whether every call that fits `old` fits here."""
@@ -156,6 +182,19 @@ def _bounds(parameters: Parameters, count: int) -> _Bounds | None:
     if parameters.any_keyword:
         return _Bounds(required, frozenset(filled), others=True)
     return _Bounds(required, named, others=False)
+
+
+def signature_of(parameters: Sequence[Parameter]) -> Parameters:
+    """Return what a call of a function with these parameters must fit."""
+    named = {kind: [p.name for p in parameters if p.kind is kind] for kind in ParameterKind}
+    return Parameters(
+        positional_only=tuple(named[ParameterKind.POSITIONAL]),
+        positional=tuple(named[ParameterKind.NORMAL]),
+        keyword_only=tuple(named[ParameterKind.KEYWORD]),
+        optional=frozenset(p.name for p in parameters if p.default),
+        many=bool(named[ParameterKind.VARIADIC]),
+        any_keyword=bool(named[ParameterKind.KEYWORDS]),
+    )
 
 
 def parameters_of(arguments: ast.arguments) -> Parameters:

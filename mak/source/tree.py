@@ -63,6 +63,8 @@ class Sources:
         self._files: dict[str, SourceFile] = {}
         self._paths: tuple[str, ...] | None = None
         self._visible: tuple[str, ...] | None = None
+        #: What others have found out about this tree, by who they are; it goes when the tree does.
+        self.known: dict[str, object] = {}
 
     @property
     def paths(self) -> Sequence[str]:
@@ -231,6 +233,7 @@ class _Overlay(Sources):
         self._changes = dict(changes)
         self._paths = None
         self._visible = None
+        self.known = {}
 
     @property
     def paths(self) -> Sequence[str]:

@@ -1,0 +1,118 @@
+"""What a module or a class surely has, surely lacks, or may get while the program runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mak.source.facts import Context, Definition
+from mak.source.graph.construct import HARMLESS
+from mak.source.graph.fields import flavour_of
+from mak.source.resolve import Module, Names, Variable
+
+
+class Has(StrEnum):
+    """Whether something has an attribute."""
+
+    YES = "yes"
+    NO = "no"
+    #: It cannot be told.
+    MAYBE = "maybe"
+
+
+_FROM_OBJECT = frozenset((*dir(type), *dir(object), "__dict__", "__annotations__", "register"))
+
+
+def has(names: Names, owner: Module | Variable, name: str) -> Has:
+    """Tell whether a module (also: submodules that it could import) or a class has an attribute."""
+    if isinstance(owner, Module):
+        return _module_has(names, owner.path, name)
+    return _class_has(names, owner, name)
+
+
+def _module_has(names: Names, path: str, name: str) -> Has:
+    if names.attribute(path, name) is not None:
+        return Has.YES
+    if name.startswith("__") or not path.endswith(".py") or names.facts(path) is None:
+        return Has.MAYBE
+    if is_open(names, path) or _is_stored(names, name):
+        return Has.MAYBE
+    if path.endswith("/__init__.py") or path == "__init__.py":
+        inside = f"{path.removesuffix('__init__.py')}{name}."
+        if any(other.startswith(inside) for other in names.sources.paths):
+            return Has.MAYBE  # an extension, or a module that is made when the package is built
+    return Has.NO
+
+
+def is_open(names: Names, path: str) -> bool:
+    """Whether a module may get names, or other ones, while it runs."""
+    memo = names.memo("open")
+    if path not in memo:
+        memo[path] = True  # while it is being looked at: modules may import each other's names
+        memo[path] = _is_open(names, path)
+    return bool(memo[path])
+
+
+def _is_open(names: Names, path: str) -> bool:
+    facts = names.facts(path)
+    if facts is None or facts.bound(0, "__getattr__"):
+        return True
+    data = names.sources.data(path)
+    for _, at in facts.dynamic:
+        if not data.startswith((b"locals", b"eval"), at):
+            return True
+    for entry in facts.stars:
+        source = names.modules.imported(entry.level, entry.module, path)
+        other = names.facts(source) if source is not None else None
+        if source is None or other is None or other.exports_open or is_open(names, source):
+            return True
+    for use in facts.uses("modules"):
+        if use.names[:2] == ("sys", "modules"):
+            return True
+    return any(
+        use.names[-1] in ("global_enum", "_convert_", "simple_enum")
+        for name in ("global_enum", "_convert_", "simple_enum")
+        for use in facts.uses(name)
+    )
+
+
+def _is_stored(names: Names, name: str) -> bool:
+    """Whether anything assigns to an attribute of this name, or may by a string."""
+    for path in names.index.mentioning(name):
+        facts = names.facts(path)
+        if facts is None:
+            continue
+        if any(text.value == name and text.dynamic for text in facts.texts):
+            return True
+        for use in facts.uses(name):
+            if len(use.names) > 1 and use.names[-1] == name and use.context is Context.STORE:
+                return True
+    return False
+
+
+def _class_has(names: Names, klass: Variable, name: str) -> Has:
+    definition = names.class_of(klass)
+    if definition is None:
+        return Has.MAYBE
+    if names.class_attribute(klass, name) is not None or name in _FROM_OBJECT:
+        return Has.YES
+    lineage = names.lineage(klass)
+    if name.startswith("__") or any(base not in HARMLESS for base in lineage.unknown):
+        return Has.MAYBE
+    for owner in lineage.classes:
+        inner = names.class_of(owner)
+        if inner is None or _is_special(names, owner, inner):
+            return Has.MAYBE
+    return Has.MAYBE if _is_stored(names, name) else Has.NO
+
+
+def _is_special(names: Names, klass: Variable, definition: Definition) -> bool:
+    """Whether a class may get attributes in ways that its body does not show."""
+    facts = names.facts(klass.path)
+    if facts is None or definition.keywords or flavour_of(names, klass, definition) is None:
+        return True
+    if any(definition.scope == scope for scope, _ in facts.dynamic):
+        return True
+    makers = ("__init_subclass__", "__getattr__", "__class_getitem__")
+    if any(facts.bound(definition.scope, maker) for maker in makers):
+        return True
+    return b"setattr(" in names.sources.data(klass.path)
