@@ -38,6 +38,7 @@ class Paths:
         self._check_words(path, parts)
         parts = self._from_root(path, parts, commit)
         name = "/".join(parts)
+        root = self._repository.root if self._repository.is_checked_out else None
         found: Entry | None = None
         for count in range(1, len(parts) + 1):
             part = "/".join(parts[:count])
@@ -50,13 +51,19 @@ class Paths:
                 raise UsageError(f"{path}: {part} is a symbolic link", hint="name what it links to")
             if found is not None and count < len(parts) and found.mode != _TREE:
                 raise UsageError(f"{path}: {part} is a file, not a folder")
-            self._check_on_disk(path, part, is_folder=count < len(parts))
+            if root is not None:
+                self._check_on_disk(path, root, part, is_folder=count < len(parts))
         if path.endswith("/") or (found is not None and found.mode == _TREE):
             raise UsageError(f"{path}: a folder, not a file")
         if found is None:
             self._check_new(path, parts, commit)
-            self._check_untracked(path, name)
-        self._check_sparse(name, found is None)
+            if root is not None and (root / name).exists():
+                raise UsageError(
+                    f"{path}: it is there but not committed; commit it first (git add '{name}'; "
+                    "git commit), or move it away"
+                )
+        if root is not None:
+            self._check_sparse(name, found is None)
         return name
 
     def _check_words(self, path: str, parts: Sequence[str]) -> None:
@@ -91,10 +98,7 @@ class Paths:
             hint="use --work-dir to work on more of the repository",
         )
 
-    def _check_on_disk(self, path: str, part: str, *, is_folder: bool) -> None:
-        root = self._repository.root
-        if root is None or not self._repository.is_checked_out:
-            return
+    def _check_on_disk(self, path: str, root: Path, part: str, *, is_folder: bool) -> None:
         try:
             mode = (root / part).lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
@@ -130,19 +134,9 @@ class Paths:
                 return
             tree = tree[part]  # type: ignore[index]
 
-    def _check_untracked(self, path: str, name: str) -> None:
-        root = self._repository.root
-        if root is not None and self._repository.is_checked_out and (root / name).exists():
-            raise UsageError(
-                f"{path}: it is there but not committed; commit it first (git add '{name}'; "
-                "git commit), or move it away"
-            )
-
     def _check_sparse(self, path: str, is_new: bool) -> None:
         config = self._repository.handle.config
-        if not self._repository.is_checked_out or "core.sparsecheckout" not in config:
-            return
-        if not config.get_bool("core.sparsecheckout"):
+        if "core.sparsecheckout" not in config or not config.get_bool("core.sparsecheckout"):
             return
         # New files are in or out with what is beside them.
         beside = path.rpartition("/")[0] if is_new else path

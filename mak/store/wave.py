@@ -248,10 +248,12 @@ class _Attempt:
     # ------------------------------------------------------------------------ P1: objects
 
     def _build(self, changes: Sequence[Change], seen: Survey, settings: signing.Settings) -> str:
-        objects = {oid: Raw(b"blob", text) for oid, text in seen.merged.items()}
-        for change in changes:
-            if change.new is not None:
-                objects[change.new.oid] = Raw(b"blob", self._new(change.path))
+        #: Blobs of the files, by id.
+        self.texts = {
+            **seen.merged,
+            **{change.new.oid: self._new(change.path) for change in changes if change.new},
+        }
+        objects = {oid: Raw(b"blob", text) for oid, text in self.texts.items()}
         self.versions: dict[str, NodeVersions | None] = dict.fromkeys(c.path for c in changes)
         for change in changes:
             nodes = self.write.nodes.get(change.path)
@@ -285,9 +287,8 @@ class _Attempt:
         """Return the bytes that the files will hold."""
         if not self.follows:
             return {}
-        return self.worktree.texts(
-            {f.path: f.after.oid for f in seen.files if f.after and f.before != f.after}
-        )
+        wanted = {f.path: f.after.oid for f in seen.files if f.after and f.before != f.after}
+        return self.worktree.texts(wanted, self.texts)
 
     # ------------------------------------------------------------------------ P2, P3: journal
 
@@ -400,16 +401,17 @@ class _Attempt:
     def _verify(self, entry: Journal) -> None:
         """Check that git would store what stands in the files as what the wave wrote.
 
-        It would not where attributes make text of a blob that holds CRLF.
+        It would not where attributes make text of a blob that holds CRLF; they may be the wave's.
         """
-        found = self.worktree.look([file.path for file in entry.files])
+        worktree = Worktree.of(self.repository)
+        found = worktree.look([file.path for file in entry.files])
         for file in entry.files:
             if found[file.path].holds(file.after):
                 continue
             if (
                 found[file.path].kind is Kind.FILE
                 and file.after is not None
-                and self.worktree.is_checkout(file.path, file.after.oid)
+                and worktree.is_checkout(file.path, file.after.oid)
             ):
                 raise _Held(f"{file.path}: {unfaithful(file.path)}", file.path)
             self._unchanged(file.path, False)

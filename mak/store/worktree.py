@@ -10,22 +10,20 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import pygit2
 
 from mak.errors import StoreError
+from mak.store.filters import Filters
 from mak.store.git import Git
 from mak.store.objects import blob_id
 from mak.store.repository import Repository
 from mak.store.treeops import EXECUTABLE, FILE, Entry
 
 LINK = 0o120000
-
-#: How Git's configuration says yes.
-_TRUE = ("true", "yes", "on", "1", "")
 
 #: Git knows this tree everywhere.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -85,14 +83,13 @@ class Worktree:
 
     repository: Repository
     root: Path
-    #: Attributes of paths, as libgit2 has them; asking is what costs.
-    _known: dict[tuple[str, str], object] = field(default_factory=dict, compare=False, repr=False)
+    filters: Filters
 
     @classmethod
     def of(cls, repository: Repository) -> Worktree:
         """Return the working tree of a repository that is not bare."""
         assert repository.root is not None
-        return cls(repository, repository.root)
+        return cls(repository, repository.root, Filters(repository))
 
     @property
     def _modes_count(self) -> bool:
@@ -108,10 +105,15 @@ class Worktree:
     def look(self, paths: Iterable[str]) -> dict[str, Found]:
         """Return what stands at these paths."""
         parents = {"": Kind.DIRECTORY}
-        found: dict[str, Found] = {}
+        found = {path: self._look(path, parents) for path in paths}
+        files = [path for path, one in found.items() if one.kind is Kind.FILE]
+        self.filters.learn(files)
         ask_git: list[str] = []
-        for path in paths:
-            found[path] = self._look(path, parents, ask_git)
+        for path in files:
+            oid = self.hash_as(self.root / path, path)
+            found[path] = replace(found[path], oid=oid)
+            if not oid:
+                ask_git.append(path)
         if ask_git:
             for path, oid in zip(ask_git, self._hash_object(ask_git), strict=True):
                 found[path] = replace(found[path], oid=oid)
@@ -126,7 +128,8 @@ class Worktree:
         except (FileNotFoundError, NotADirectoryError):
             return found.kind is Kind.ABSENT
 
-    def _look(self, path: str, parents: dict[str, Kind], ask_git: list[str]) -> Found:
+    def _look(self, path: str, parents: dict[str, Kind]) -> Found:
+        """Return what stands at a path, a file without its blob."""
         state = self._reachable(path.rpartition("/")[0], parents)
         if state is not Kind.DIRECTORY:
             return Found(state)
@@ -142,10 +145,7 @@ class Worktree:
         if not stat.S_ISREG(status.st_mode):
             return Found(Kind.OTHER)
         mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else FILE
-        oid = self.hash_as(self.root / path, path)
-        if not oid:
-            ask_git.append(path)
-        return Found(Kind.FILE, oid, mode, stamp(status))
+        return Found(Kind.FILE, "", mode, stamp(status))
 
     def _reachable(self, directory: str, known: dict[str, Kind]) -> Kind:
         """DIRECTORY: a real one, all the way down; ABSENT: could be made; BLOCKED: neither."""
@@ -161,17 +161,14 @@ class Worktree:
         return known[directory]
 
     def hash_as(self, file: Path, path: str) -> str:
-        """Hash a file as libgit2 would store it at `path`; empty: only git itself can tell.
-
-        libgit2 runs no filter driver, knows no working-tree-encoding, and reads no index with
-        split or sparse extensions.
-        """
-        handle = self.repository.handle
+        """Hash a file as Git would store it at `path`; empty: only git itself can tell."""
+        if self.filters.are_git_s(path):
+            return ""
         try:
-            for attribute in ("filter", "working-tree-encoding"):
-                if self._attribute(path, attribute) not in (None, False):
-                    return ""
-            return str(handle.hashfile(str(file), as_path=path))
+            data = file.read_bytes()
+            if self.filters.keep(path, data):
+                return blob_id(data)
+            return str(self.repository.handle.hashfile(str(file), as_path=path))
         except (pygit2.GitError, OSError, KeyError, UnicodeError):
             return ""
 
@@ -235,32 +232,21 @@ class Worktree:
         """Return the file's bytes as they are."""
         return (self.root / path).read_bytes()
 
-    def texts(self, entries: Mapping[str, str]) -> dict[str, bytes]:
-        """Return the bytes that a checkout of these blobs, given by path, would write."""
-        found = {path: self.blob(oid) for path, oid in entries.items() if self._is_plain(path)}
+    def texts(
+        self, entries: Mapping[str, str], known: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        """Return the bytes that a checkout of these blobs, given by path, would write.
+
+        `known` are some blobs by id.
+        """
+        plain = self.filters.plain([*entries])
+        found = {
+            path: known[oid] if known and oid in known else self.blob(oid)
+            for path, oid in entries.items()
+            if path in plain
+        }
         filtered = {path: oid for path, oid in entries.items() if path not in found}
         return {**found, **self._smudged(filtered)}
-
-    def _is_plain(self, path: str) -> bool:
-        """Whether a checkout writes a blob to this path as it is, as far as libgit2 can tell."""
-        try:
-            for attribute in ("filter", "working-tree-encoding", "ident", "eol"):
-                if self._attribute(path, attribute) not in (None, False, "lf"):
-                    return False
-            text, old = self._attribute(path, "text"), self._attribute(path, "crlf")
-            config = self.repository.handle.config
-            crlf = "core.autocrlf" in config and config["core.autocrlf"] in _TRUE
-            if text is None and old is None:
-                return not crlf
-            crlf = crlf or ("core.eol" in config and config["core.eol"] == "crlf")
-            return text is False or (os.linesep == "\n" and not crlf)
-        except (pygit2.GitError, OSError, KeyError, UnicodeError):
-            return False
-
-    def _attribute(self, path: str, name: str) -> object:
-        if (path, name) not in self._known:
-            self._known[path, name] = self.repository.handle.get_attr(path, name)
-        return self._known[path, name]
 
     def _smudged(self, entries: Mapping[str, str]) -> dict[str, bytes]:
         """Let git check blobs out, so that every filter and attribute counts.

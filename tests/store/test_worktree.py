@@ -524,6 +524,14 @@ def test_wave_that_git_would_see_as_changed_at_once_is_held(make_repo: MakeRepo)
     assert status(root) == [] and (root / OTHER).read_text() == TEXT
 
 
+def test_attributes_that_a_wave_brings_count_for_its_files(make_repo: MakeRepo) -> None:
+    root = make_repo({A: TEXT, OTHER: TEXT})
+    result = land(root, {".gitattributes": "*.py text\n", A: NEW.replace("\n", "\r\n")})
+    assert isinstance(result, WaveHeld) and "git add --renormalize 'a.py'" in result.reason
+    assert status(root) == [] and not (root / ".gitattributes").exists()
+    assert isinstance(land(root, {".gitattributes": "*.py text\n", A: NEW}), Committed)
+
+
 def test_file_that_git_sees_as_changed_in_every_checkout_is_named(make_repo: MakeRepo) -> None:
     root = make_repo({A: TEXT.replace("\n", "\r\n")})
     write(root, {".gitattributes": "*.py text\n"})
