@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from mak.checks import Change, protected_reason, run_checks
+from mak.checks import Change, Files, Trees, protected_reason, run_checks
 from mak.model import (
     Aspect,
     Delete,
@@ -22,7 +22,6 @@ from mak.model import (
     Task,
 )
 from mak.source import Draft, Proposal, Rejected, SourceFile, Sources, path_of
-from mak.source.lacking import Lacking, lacking, takers
 from mak.source.names import Reference
 
 #: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
@@ -199,52 +198,40 @@ def touches(edits: Iterable[Edit], node: NodeId) -> bool:
 
 def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tuple[Finding, ...]:
     """Return what the checks say about a whole wave, against its base."""
-    trees = _Trees(draft.base, references)
+    after = dict(draft.changes)
+    trees = _Trees(draft.base, after, references)
     return run_checks(
         Change(
             before={path: draft.before(path) for path in draft.changes},
-            after=dict(draft.changes),
+            after=after,
             task=None,
             edits=(),
             created=frozenset(),
             deleted=frozenset(),
             planned=planned,
             references=trees.references,
-            takers=trees.takers,
-            lacking=trees.lacking,
+            trees=trees.both,
             checked=frozenset(draft.checked),
         )
     )
 
 
-Files = Mapping[str, SourceFile | None]
-
-
 class _Trees:
     """A tree and what becomes of it with other files, one tree for all questions about it."""
 
-    def __init__(self, base: Sources, references: References) -> None:
-        self._base = base
+    def __init__(self, base: Sources, files: Files, references: References) -> None:
         self._references = references
-        self._known: list[tuple[Files, Sources]] = []
+        self._base = base
+        self._known: list[tuple[Files, Sources]] = [({}, base), (files, base.overlay(files))]
+        self.both = Trees(base, self._known[1][1], files)
 
     def references(self, node: NodeId, files: Files) -> Sequence[Reference]:
         """Answer for `Change.references`."""
         return self._references(self._tree(files), node)
 
-    def takers(self, module: str, name: str) -> Sequence[NodeId]:
-        """Answer for `Change.takers`."""
-        return takers(self._base, module, name)
-
-    def lacking(self, path: str, files: Files) -> Iterable[Lacking]:
-        """Answer for `Change.lacking`."""
-        return lacking(self._tree(files), path)
-
     def _tree(self, files: Files) -> Sources:
-        if not files:
-            return self._base
         for known, tree in self._known:
-            if known is files:
+            if known is files or not (files or known):
                 return tree
         self._known.append((files, self._base.overlay(files)))
         return self._known[-1][1]
@@ -281,19 +268,19 @@ def _judge_edits(
     )
     if signatures:
         return Widen(signatures, (), "it changes a signature", show=False)
-    trees = _Trees(draft.sources, references)
+    after = dict(proposal.files)
+    trees = _Trees(draft.sources, after, references)
     findings = run_checks(
         Change(
             before={path: draft.file(path) for path in proposal.files},
-            after=dict(proposal.files),
+            after=after,
             task=task,
             edits=reply.edits,
             created=proposal.created,
             deleted=proposal.deleted,
             planned=planned,
             references=trees.references,
-            takers=trees.takers,
-            lacking=trees.lacking,
+            trees=trees.both,
         )
     )
     if not findings:

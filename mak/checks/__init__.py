@@ -6,6 +6,7 @@ are for. A rule that cannot be sure stays silent, and only what the change intro
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from mak.checks import (
@@ -19,12 +20,27 @@ from mak.checks import (
     protected,
     syntax,
     unbound,
+    unknown_attribute,
+    unknown_export,
+    unknown_import,
 )
 from mak.checks.change import Change, Check
 from mak.checks.protected import protected as protected_reason
+from mak.checks.trees import Files, Trees, introduced
 from mak.model import Finding
+from mak.source import Sources
+from mak.source.names import references
 
-__all__ = ["CHECKS", "Change", "Check", "protected_reason", "run_checks"]
+__all__ = [
+    "CHECKS",
+    "Change",
+    "Check",
+    "Files",
+    "Trees",
+    "check_trees",
+    "protected_reason",
+    "run_checks",
+]
 
 #: Every check. All of them block.
 CHECKS: tuple[Check, ...] = (
@@ -38,6 +54,9 @@ CHECKS: tuple[Check, ...] = (
     inert.CHECK,
     interface.CHECK,
     unbound.CHECK,
+    unknown_import.CHECK,
+    unknown_attribute.CHECK,
+    unknown_export.CHECK,
 )
 
 
@@ -51,8 +70,70 @@ def run_checks(change: Change) -> tuple[Finding, ...]:
         for side in (change.before, change.after)
     )
     rest = replace(change, before=before, after=after) if change.checked else change
-    return tuple(
-        finding
+    found: list[Finding] = []
+    told: set[tuple[str, str]] = set()
+    for check in CHECKS:
+        for finding in check.findings(change if check.looks_beyond else rest):
+            # Who is told that a definition goes need not hear of each place that misses it.
+            if check.rule is None:
+                told.update((finding.node.path, need.node.path) for need in finding.needs)
+            elif any((place.path, finding.node.path) in told for place in finding.related):
+                continue
+            found.append(finding)
+    return tuple(found)
+
+
+def check_trees(
+    before: Sources | None,
+    after: Sources,
+    *,
+    paths: Collection[str] | None = None,
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """Return what a person's change of a tree introduces, by file, line and check.
+
+    `before` is None: everything that the checks find in `after`. `paths` are the files to report
+    on (None: all); `select` and `ignore` are ids of checks, where nothing selected means all.
+    """
+    changed = _changed(before, after)
+    trees = Trees(before, after, changed)
+    change = Change(
+        before={p: before.file(p) if before and p in before else None for p in changed},
+        after={p: after.file(p) if p in after else None for p in changed},
+        references=lambda node, files: references(before.overlay(files), node) if before else (),
+        trees=trees,
+    )
+    chosen = [
+        check
         for check in CHECKS
-        for finding in check.findings(change if check.looks_beyond else rest)
+        if check.for_people and (not select or check.id in select) and check.id not in ignore
+    ]
+    found = [finding for check in chosen for finding in _judged(check, change, trees)]
+    order = {check.id: number for number, check in enumerate(CHECKS)}
+    return tuple(
+        sorted(
+            (f for f in dict.fromkeys(found) if paths is None or f.node.path in paths),
+            key=lambda f: (f.node.path, f.line, f.column, order[f.check]),
+        )
+    )
+
+
+def _judged(check: Check, change: Change, trees: Trees) -> Iterator[Finding]:
+    if check.rule is not None:
+        return introduced(check.id, check.rule, trees, change.edited)
+    return iter(check.findings(change))
+
+
+def _changed(before: Sources | None, after: Sources) -> list[str]:
+    """Return the paths that are not the same in both trees."""
+    if before is None:
+        return [*after.paths]
+    return sorted(
+        {
+            path
+            for path in {*before.paths, *after.paths}
+            if (path in before) != (path in after)
+            or (path in after and before.blob(path) != after.blob(path))
+        }
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from mak.checks.trees import Trees, introduced
+from mak.checks.view import Rule
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
 from mak.source import SourceFile, decode, of_file, unlike
-from mak.source.lacking import Lacking
 from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
@@ -39,12 +40,8 @@ class Change:
     references: Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]] = (
         lambda node, files: ()
     )
-    #: The nodes of other files that take a name from a module before the change.
-    takers: Callable[[str, str], Sequence[NodeId]] = lambda module, name: ()
-    #: What a file takes from modules that lack it, in the tree with these files as they are given.
-    lacking: Callable[[str, Mapping[str, SourceFile | None]], Iterable[Lacking]] = (
-        lambda path, files: ()
-    )
+    #: The whole tree before and after; None: nothing is known but the files.
+    trees: Trees | None = None
 
     #: Files that the checks saw as they are here, before and after, when they judged one task.
     checked: frozenset[str] = frozenset()
@@ -64,6 +61,13 @@ class Change:
         for path, before, after in self.files():
             if before is None or after is None or not _bodies_only(before, after):
                 yield path, before, after
+
+    @property
+    def edited(self) -> frozenset[NodeId]:
+        """The nodes of the files after that are new or another."""
+        return frozenset(
+            node.id for _, before, after in self.files() for node in differing(after, before)
+        )
 
     @property
     def grants(self) -> frozenset[NodeId]:
@@ -87,6 +91,37 @@ class Check:
     findings: Callable[[Change], Iterable[Finding]]
     #: Whether it looks beyond the file: at who uses what, and at what other tasks of the plan do.
     looks_beyond: bool = False
+    #: Whether it also judges what a person changes, not only what agents may.
+    for_people: bool = False
+    #: What it says about one file of a tree, when that is all there is to it.
+    rule: Rule | None = None
+
+
+def tree_check(id: str, title: str, rule: Rule) -> Check:
+    """Make a check of a rule: what it says of the tree after and did not say of the one before.
+
+    Where another task of the plan is still to write, nothing is certain.
+    """
+
+    def findings(change: Change) -> Iterator[Finding]:
+        if change.trees is None:
+            return
+        for finding in introduced(id, rule, change.trees, change.edited):
+            if not _is_awaited(finding, change.planned):
+                # An agent is told the text alone.
+                yield replace(finding, message=f"{finding.node} {finding.message}")
+
+    return Check(id, title, findings, looks_beyond=True, for_people=True, rule=rule)
+
+
+def _is_awaited(finding: Finding, planned: Set[NodeId]) -> bool:
+    """Whether another task is still to write where a finding is, or in what it disagrees with."""
+    if not planned:
+        return False
+    if is_covered(finding.node, planned):
+        return True
+    paths = {node.path for node in planned}
+    return any(place.path in paths for place in finding.related)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,4 +115,4 @@ def _code_line(file: SourceFile, node: Node) -> int:
     return node.line + len(lead.splitlines())
 
 
-CHECK = Check("duplicate-symbol", "a symbol is defined twice", _findings)
+CHECK = Check("duplicate-symbol", "a symbol is defined twice", _findings, for_people=True)

@@ -25,6 +25,7 @@ from mak.checks.change import (
 from mak.checks.tree import Function, dotted, function
 from mak.model import Finding, Need, NodeId, NodeKind
 from mak.source import SourceFile
+from mak.source.lacking import takers
 from mak.source.names import Reference, ReferenceKind
 from mak.source.signature import Arguments, Parameters, parameters_of
 
@@ -111,7 +112,7 @@ def _lost_names(
     for node in before.nodes:
         for name in sorted({*node.names} - left - own) if "." not in node.id.symbol else ():
             own.add(name)
-            users = change.takers(before.path, name)
+            users = _takers(change, before.path, name)
             behind = [u for u in users if not _is_handled(change, u, edited)]
             if behind:
                 yield Finding(
@@ -122,6 +123,13 @@ def _lost_names(
                     node.line,
                     _needs(behind, f"uses {name}, which goes away"),
                 )
+
+
+def _takers(change: Change, module: str, name: str) -> Sequence[NodeId]:
+    """Return the nodes of other files that take a name from a module before the change."""
+    if change.trees is None or change.trees.before is None:
+        return ()
+    return takers(change.trees.before.sources, module, name)
 
 
 def _is_lost(definition: Definition, after: SourceFile | None, change: Change) -> bool:

@@ -46,4 +46,4 @@ def _findings(change: Change) -> Iterator[Finding]:
         )
 
 
-CHECK = Check("syntax", "a file does not compile", _findings)
+CHECK = Check("syntax", "a file does not compile", _findings, for_people=True)

@@ -1,88 +1,84 @@
-"""What a change goes on to use is bound by something: names, imports, attributes of modules.
+"""A name is used that nothing binds: no scope around it, no import, no builtin.
 
-Names of the standard library and of other packages are not looked at, and neither is what was
-missing before. Where another task is still to write in the file that would bind it, it may.
+Names that may come and go while the program runs are left alone, and so are those that only stand
+in strings.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
 import symtable
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 
-from mak.checks.change import Change, Check, node_bytes
+from mak.checks.change import Change, Check, tree_check
+from mak.checks.view import Problem, View
 from mak.model import Finding, NodeId
 from mak.source import SourceFile, decode, of_file
+from mak.source.facts import Facts
+from mak.source.graph.members import is_open
 
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 #: Words in a file that say that names may come and go while it runs.
-_OPEN = (b"import *", b"globals()", b"exec(", b"NameError")
+_OPEN = (b"exec(", b"NameError")
+_BUILTINS = frozenset(dir(builtins))
+
+
+def _problems(view: View, path: str) -> Iterator[Problem]:
+    facts = view.facts(path)
+    if facts is None or not path.endswith(".py"):
+        return
+    suspects = [
+        (name, start)
+        for name in _used(facts)
+        if not (facts.bound(0, name) or name in _BUILTINS or name.startswith("__") or name == "_")
+        for start in _unbound_uses(view, path, facts, name)
+    ]
+    if not suspects or any(word in view.data(path) for word in _OPEN):
+        return
+    if is_open(view.names, path):
+        return
+    syntax = view.syntax(path)
+    for name, start in suspects:
+        used = syntax.name(start) if syntax is not None else None
+        if used is not None and isinstance(used.ctx, ast.Load):
+            yield Problem(
+                path, start, f"uses {name}, which nothing in {path} binds; import or define it"
+            )
+
+
+def _used(facts: Facts) -> set[str]:
+    return {*facts.loads, *(use.names[0] for use in facts.chains)} - {""}
+
+
+def _unbound_uses(view: View, path: str, facts: Facts, name: str) -> Iterator[int]:
+    for use in facts.uses(name):
+        start = use.starts[0]
+        if use.names[0] != name or start < 0:
+            continue
+        names = view.names
+        if names.lookup(path, use.scope, name, start) is None and not names.is_ambiguous(
+            path, use.scope, name, start
+        ):
+            yield start
+
+
+_RULE = tree_check("unbound-name", "a name is used that nothing binds", _problems)
 
 
 def _findings(change: Change) -> Iterator[Finding]:
-    loses = any(_loses_names(before, after) for _, before, after in change.reshaped())
-    awaited: set[str] | None = None
-    for path, before, after in change.files():
-        if after is None or after.whole:
-            continue
-        if not loses and before is not None and not _gains_words(before, after):
-            continue
-        if awaited is None:
-            awaited = {node.path for node in change.planned}
-        known = {(lack.module, lack.name) for lack in change.lacking(path, change.before)}
-        for lack in sorted(change.lacking(path, change.after)):
-            key = lack.module, lack.name
-            if key in known or lack.module in awaited or lack.node in change.planned:
-                continue
-            known.add(key)
-            yield Finding(
-                CHECK.id,
-                lack.node,
-                f"{lack.node} takes {lack.name} from {lack.module}, which has no {lack.name}; "
-                "use what is there, or put it there first",
-                provider=NodeId(lack.module, lack.name),
-            )
-        if before is not None and not before.whole and path not in awaited:
-            yield from _names(before, after)
-
-
-def _loses_names(before: SourceFile | None, after: SourceFile | None) -> bool:
-    new = {name for node in after.nodes for name in node.names} if after else set()
-    return any(name not in new for node in (before.nodes if before else ()) for name in node.names)
-
-
-def _gains_words(before: SourceFile, after: SourceFile) -> bool:
-    """Whether some word stands more often than before; otherwise nothing new can be used."""
-    return bool(_words(after, but=before) - _words(before, but=after))
-
-
-def _words(file: SourceFile, *, but: SourceFile) -> Counter[bytes]:
-    """Count the words of the nodes that the other version does not have."""
-    same = {node.digest for node in but.nodes}
-    texts = (node_bytes(file, node) for node in file.nodes if node.digest not in same)
-    return Counter(word for text in texts for word in _WORD.findall(text))
-
-
-def _names(before: SourceFile, after: SourceFile) -> Iterator[Finding]:
-    """Find names that nothing in the file binds, and that were not used like that before."""
-    if any(word in after.data for word in _OPEN):
-        return
-    new, old = unbound(after), unbound(before)
-    if not new or old is None:
-        return
-    gone = {name for node in before.nodes for name in node.names}
-    for name in sorted(new - old - gone - {*dir(builtins)}):
-        users = users_of(after, name)
-        if users and name != "_" and not name.startswith("__"):
-            yield Finding(
-                CHECK.id,
-                users[0],
-                f"{users[0]} uses {name}, which nothing in {after.path} binds; import or define it",
-            )
+    """Find what is unbound, but for what the change took away: `lost-symbol` names that."""
+    gone = {
+        (path, name)
+        for path, before, _ in change.files()
+        for node in (before.nodes if before else ())
+        for name in node.names
+    }
+    awaited = {node.path for node in change.planned}
+    for finding in _RULE.findings(change):
+        name = finding.message.partition(" uses ")[2].partition(",")[0]
+        if (finding.node.path, name) not in gone and finding.node.path not in awaited:
+            yield finding
 
 
 @of_file
@@ -131,4 +127,4 @@ def users_of(file: SourceFile, name: str) -> list[NodeId]:
     ]
 
 
-CHECK = Check("unbound-name", "a name is used that nothing binds", _findings, looks_beyond=True)
+CHECK = Check(_RULE.id, _RULE.title, _findings, looks_beyond=True, for_people=True, rule=_problems)

@@ -143,6 +143,19 @@ def qualified(names: Names, path: str, parts: list[str]) -> Variable | None:
     return None
 
 
+def qualified_name(names: Names, variable: Variable) -> str:
+    """Return a variable as its file calls it: ``f``, ``C.m``; what functions hold, with them."""
+    facts = names.facts(variable.path)
+    parts = [variable.name]
+    scope = variable.scope
+    while facts is not None and scope:
+        here = facts.scopes[scope]
+        if here.name:
+            parts.append(here.name)
+        scope = here.parent
+    return ".".join(reversed(parts))
+
+
 def find(names: Names, name: str) -> Variable | None:
     """Return what ``pkg.mod.f`` means, where it is defined; None when nothing or several."""
     found = {

@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from mak.checks import CHECKS, Change, run_checks
+from mak.checks import CHECKS, Change, Trees, run_checks
 from mak.config import read_document
 from mak.model import AddImport, Delete, Edit, Insert, NodeId, Replace, Task
 from mak.source import SourceFile, Sources, split
-from mak.source.lacking import lacking, takers
 from mak.source.names import references
 
 DATA = Path(__file__).parents[1] / "data" / "checks"
@@ -73,8 +72,7 @@ def change_of(case: dict[str, Any]) -> Change:
         deleted=frozenset(deleted),
         planned=ids(case.get("planned", [])),
         references=lambda node, files: references(sources.overlay(files), node),
-        takers=lambda module, name: takers(sources, module, name),
-        lacking=lambda path, files: lacking(sources.overlay(files), path),
+        trees=Trees(sources, sources.overlay(after), paths),
     )
 
 

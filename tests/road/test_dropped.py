@@ -63,7 +63,7 @@ def test_a_rename_without_one_of_its_files_never_lands_in_part(make_road, path):
 def test_a_rename_whose_definition_is_dropped_says_what_is_missing(make_road):
     outcome = cut(make_road(FILES), "p/types.py")
     assert outcome.state is RunState.FAILED
-    assert "takes TEXT from p/types.py, which has no TEXT" in outcome.tasks["t1"].reason
+    assert "imports TEXT from p/types.py, which does not bind it" in outcome.tasks["t1"].reason
 
 
 def test_a_goal_that_was_edited_in_one_task_only_does_not_land(make_road):
@@ -72,4 +72,4 @@ def test_a_goal_that_was_edited_in_one_task_only_does_not_land(make_road):
     outcome = cut(road, "p/__init__.py", goal)
     assert outcome.state is RunState.FAILED
     assert {name: road.text(name) for name in FILES} == FILES
-    assert "takes WORDS from p/types.py" in outcome.tasks["t1"].reason
+    assert "imports WORDS from p/types.py" in outcome.tasks["t1"].reason

@@ -1,0 +1,237 @@
+"""What a change brings into a tree: what the rules say after, without what they said before.
+
+Findings are compared as a multiset of file, rule, text and enclosing node, never by line, so that
+code which moves keeps what was wrong with it before. Only those files are looked at that a change
+can matter to: the changed ones, and those that spell a name whose interface is another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from mak.checks.view import THERE, Problem, Rule, Spot, View
+from mak.model import Finding, Need, NodeId, NodeKind, Place
+from mak.source import SourceFile, Sources
+from mak.source.facts import BindingKind, Context, Facts, ScopeKind
+from mak.source.hierarchy import descendants
+from mak.source.resolve import Variable
+
+_SUFFIXES = (".py", ".pyi")
+#: What a class needs to be constructed is another when one of these is.
+_CONSTRUCTORS = ("__init__", "__new__")
+
+Files = Mapping[str, SourceFile | None]
+
+
+class Trees:
+    """A tree before and after a change."""
+
+    def __init__(self, before: Sources | None, after: Sources, changed: Iterable[str]) -> None:
+        self.before = View(before) if before is not None else None
+        self.after = View(after, self.before)
+        #: Paths that are not the same in both, in order.
+        self.changed = tuple(sorted(changed))
+
+    @cached_property
+    def affected(self) -> tuple[str, ...]:
+        """The Python files that the change can matter to, in order."""
+        if self.before is None:
+            return self.after.names.index.paths
+        changed = [path for path in self.changed if path.endswith(_SUFFIXES)]
+        found = {*changed}
+        for name in self._renewed(changed):
+            for view in (self.before, self.after):
+                found.update(view.names.index.mentioning(name))
+        return tuple(sorted(found))
+
+    def _renewed(self, paths: Iterable[str]) -> set[str]:
+        """Return the names that stand for another interface than they did."""
+        names: set[str] = set()
+        for path in paths:
+            sides = [(view, view.facts(path)) for view in (self.before, self.after) if view]
+            old, new = (_interface(facts) if facts else None for _, facts in sides)
+            if old is None or new is None:
+                names.add(_stem(path))
+            old, new = old or {}, new or {}
+            keys = {key for key in {*old, *new} if old.get(key) != new.get(key)}
+            remade = self._remade_classes(path)
+            if not keys and not remade:
+                continue
+            names |= remade
+            for scope, name in keys:
+                if name:
+                    names.add(name)
+                klass = scope.rpartition(".")[2]
+                if klass and (
+                    name in _CONSTRUCTORS or not name or _is_field(old, new, scope, name)
+                ):
+                    names.add(klass)
+            for view, facts in sides:
+                if facts is not None:
+                    names.update(_derived(view, path, facts, {*names}))
+                    names.update(_starred(view, path, facts, keys))
+        return names
+
+    def _remade_classes(self, path: str) -> set[str]:
+        """Return the classes whose fields may be others: statements in their bodies changed."""
+        texts: list[dict[NodeId, str]] = []
+        for view in (self.before, self.after):
+            nodes = view.sources.nodes(path) if view and path in view.sources else ()
+            texts.append({n.id: n.digest for n in nodes if n.kind is NodeKind.CLASS_BODY})
+        old, new = texts
+        return {
+            node.symbol.split(".")[-2]
+            for node in {*old, *new}
+            if old.get(node) != new.get(node) and "." in node.symbol
+        }
+
+
+def introduced(
+    check: str, rule: Rule, trees: Trees, edited: frozenset[NodeId]
+) -> Iterator[Finding]:
+    """Yield what a rule says of the tree after that it did not say of the one before."""
+    before = trees.before
+    old = Counter[tuple[str, str, NodeId]]()
+    if before is not None:
+        for path in trees.affected:
+            for problem in rule(before, path) if path in before.sources else ():
+                old[path, problem.text, before.node(Spot(path, problem.start))] += 1
+    new: list[tuple[Problem, NodeId]] = []
+    for path in trees.affected:
+        if path not in trees.after.sources:
+            continue
+        for problem in sorted(rule(trees.after, path), key=lambda p: p.start):
+            node = trees.after.node(Spot(path, problem.start))
+            key = path, problem.text, node
+            if old[key]:
+                old[key] -= 1
+            else:
+                new.append((problem, node))
+    # What is gone from one place and said of another has moved there.
+    moved = Counter[str]()
+    for (_, text, _), count in old.items():
+        moved[text] += count
+    for problem, node in new:
+        if moved[problem.text]:
+            moved[problem.text] -= 1
+        else:
+            yield finding(check, problem, node, trees, edited)
+
+
+def finding(
+    check: str, problem: Problem, node: NodeId, trees: Trees, edited: frozenset[NodeId]
+) -> Finding:
+    """Return a problem as a finding, blamed on the node whose edit brought it about."""
+    view = trees.after
+    spot = Spot(problem.path, max(problem.start, 0))
+    place = there = None
+    if problem.there is not None:
+        there = problem.there
+        line = view.line(there) if there.path in view.sources else 1
+        place = Place(there.path, line, problem.shown)
+    text = problem.text.replace(THERE, f"{place.path}:{place.line}" if place else "")
+    needs: tuple[Need, ...] = ()
+    blame = None
+    if trees.before is not None and node not in edited:
+        needs = (Need(node, write=True, why=text),)
+        blame = view.node(there) if there is not None and there.path in view.sources else None
+    return Finding(
+        check,
+        node,
+        text,
+        view.line(spot),
+        needs,
+        problem.missing,
+        _column(view, spot),
+        (place,) if place else (),
+        blame,
+    )
+
+
+def _column(view: View, spot: Spot) -> int:
+    data = view.data(spot.path)
+    start = max(data.rfind(b"\n", 0, spot.start), data.rfind(b"\r", 0, spot.start)) + 1
+    return len(data[start : spot.start].decode("utf-8", "replace")) + 1
+
+
+def _stem(path: str) -> str:
+    """Return the word by which importers call a module."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return folder.rpartition("/")[2] if stem == "__init__" else stem
+
+
+_Key = tuple[str, str]
+
+
+def _interface(facts: Facts) -> dict[_Key, tuple[object, ...]]:
+    """Return what others can rely on, by the class that holds it (empty: the module) and name."""
+    scopes = {0: ""}
+    for definition in facts.definitions:
+        if definition.is_class:
+            holder = facts.scopes[definition.holder]
+            outer = definition.holder
+            if holder.kind in (ScopeKind.MODULE, ScopeKind.CLASS):
+                scopes[definition.scope] = (
+                    f"{outer}.{definition.name}" if outer else definition.name
+                )
+    found: dict[_Key, list[object]] = {}
+    for binding in facts.bindings:
+        scope = scopes.get(binding.scope)
+        if scope is None:
+            continue
+        said: list[object] = [binding.kind, binding.flags, binding.hint, binding.hinted]
+        if binding.kind in (BindingKind.FUNCTION, BindingKind.CLASS):
+            what = facts.definitions[binding.detail]
+            parameters = tuple((p.name, p.kind, p.default) for p in what.parameters)
+            said += [what.decorators, what.bases, what.keywords, parameters]
+        elif binding.kind in (BindingKind.IMPORT, BindingKind.FROM, BindingKind.STAR):
+            entry = facts.imports[binding.detail]
+            said += [entry.level, entry.module, entry.name]
+        found.setdefault((scope, binding.name), []).append(tuple(said))
+    result: dict[_Key, tuple[object, ...]] = {key: tuple(said) for key, said in found.items()}
+    for text in facts.exports or ():
+        result["__all__", text.value] = ()
+    for use in facts.chains:
+        if use.context is not Context.LOAD and len(use.names) > 1:
+            result["=", use.names[-1]] = ()
+    return result
+
+
+def _is_field(
+    old: Mapping[_Key, tuple[object, ...]],
+    new: Mapping[_Key, tuple[object, ...]],
+    scope: str,
+    name: str,
+) -> bool:
+    said = (*old.get((scope, name), ()), *new.get((scope, name), ()))
+    return any(isinstance(item, tuple) and item[0] is BindingKind.ASSIGN for item in said)
+
+
+def _derived(view: View, path: str, facts: Facts, names: set[str]) -> Iterator[str]:
+    """Yield the names of classes that derive from renewed classes of the file, however far."""
+    todo = [
+        Variable(path, definition.holder, definition.name)
+        for definition in facts.definitions
+        if definition.is_class and definition.name in names
+    ]
+    seen = {*todo}
+    while todo:
+        for derived in descendants(view.names, todo.pop()):
+            if derived not in seen:
+                seen.add(derived)
+                todo.append(derived)
+                yield derived.name
+
+
+def _starred(view: View, path: str, facts: Facts, keys: set[_Key]) -> Iterator[str]:
+    """Yield what the file's star imports bring, when one of them is another."""
+    if ("", "*") not in keys:
+        return
+    for entry in facts.stars:
+        module = view.names.modules.imported(entry.level, entry.module, path)
+        other = view.facts(module) if module is not None else None
+        if other is not None:
+            yield from other.names_in(0)
