@@ -75,6 +75,7 @@ Thing = Module | Variable | Instance | Derived | After | Outside
 
 _IMPORTS = (BindingKind.IMPORT, BindingKind.FROM)
 _DEFINITIONS = (BindingKind.FUNCTION, BindingKind.CLASS)
+_CONDITIONAL, _LOOP, _NONE = int(Flag.CONDITIONAL), int(Flag.LOOP), int(Flag.NONE)
 #: Methods whose first parameter is the class without a decorator that says so.
 _OF_CLASS = ("__new__", "__init_subclass__", "__class_getitem__")
 
@@ -102,10 +103,14 @@ class Names:
         #: Variables whose value is being looked for.
         self._asked: set[Variable] = set()
         self._memos: dict[str, dict[object, object]] = {}
+        self._facts: dict[str, Facts | None] = {}
+        self._values_of: dict[Thing, tuple[Thing, ...]] = {}
 
     def facts(self, path: str) -> Facts | None:
         """Return the facts of a file, if it parses."""
-        return self.index.facts(path)
+        if path not in self._facts:
+            self._facts[path] = self.index.facts(path)
+        return self._facts[path]
 
     def memo(self, kind: str) -> dict[object, object]:
         """Return where those who ask about this tree keep what they found out."""
@@ -255,7 +260,7 @@ class Names:
             if binding.kind not in _IMPORTS and not is_placeholder(binding)
         ]
         imports = [binding for binding in bound if binding.kind in _IMPORTS]
-        if own and imports and any(not b.flags & Flag.CONDITIONAL for b in bound):
+        if own and imports and any(not b.flags & _CONDITIONAL for b in bound):
             yield variable
             return
         if own or not imports:
@@ -270,7 +275,7 @@ class Names:
         if len(bound) != 1 or bound[0].hint is not Hint.ALIAS:
             return
         binding = bound[0]
-        if binding.flags & (Flag.CONDITIONAL | Flag.LOOP):
+        if binding.flags & (_CONDITIONAL | _LOOP):
             return
         for thing in self.dotted(variable.path, variable.scope, binding.hinted, binding.start):
             yield from self.meant(thing)
@@ -280,12 +285,20 @@ class Names:
         if thing is None:
             return None
         meant = self.meant(thing)
-        if len(meant) == 1:
-            return next(iter(meant))
-        if isinstance(thing, Variable) and thing in meant:
-            others = meant - {thing}
-            return next(iter(others)) if len(others) == 1 else None
-        return None
+        while len(meant) > 1:
+            alias = next((one for one in meant if self._is_alias(one, meant)), None)
+            if alias is None:
+                return None
+            meant -= {alias}
+        return next(iter(meant), None)
+
+    def _is_alias(self, thing: Thing, meant: frozenset[Thing]) -> bool:
+        """Whether a variable is nothing but another name for the rest."""
+        if not isinstance(thing, Variable) or self.meant(thing) != meant:
+            return False
+        facts = self.facts(thing.path)
+        bound = facts.bound(thing.scope, thing.name) if facts is not None else ()
+        return len(bound) == 1 and bound[0].hint is Hint.ALIAS
 
     def dotted(self, path: str, scope: int, names: Sequence[str], at: int) -> list[Thing]:
         """Return what ``a.b.c`` means in a scope; empty when it cannot be told."""
@@ -311,10 +324,17 @@ class Names:
             things = list(found)
         return things
 
-    def _values(self, thing: Thing) -> Iterator[Thing]:
-        for meant in self.meant(thing):
-            instance = self.instance(meant) if isinstance(meant, Variable) else None
-            yield instance or meant
+    def _values(self, thing: Thing) -> tuple[Thing, ...]:
+        known = self._values_of.get(thing)
+        if known is not None:
+            return known
+        found = tuple(
+            (self.instance(meant) if isinstance(meant, Variable) else None) or meant
+            for meant in self.meant(thing)
+        )
+        if not self._asked:  # else what is being looked for may be missing from it
+            self._values_of[thing] = found
+        return found
 
     def member(self, thing: Thing, name: str) -> Thing | None:
         """Return the attribute `name` of a thing that is not an import any more."""
@@ -572,9 +592,9 @@ def _in_class_body(bound: Iterable[Binding], scope: int, at: int) -> int | None:
     """Tell whether code of a class body at `at` sees a name of that body (else the module's)."""
     later = True
     for binding in bound:
-        if binding.since <= at and not binding.flags & Flag.CONDITIONAL:
+        if binding.since <= at and not binding.flags & _CONDITIONAL:
             return scope
-        if binding.since <= at or binding.flags & Flag.LOOP:
+        if binding.since <= at or binding.flags & _LOOP:
             later = False
     return 0 if later else None
 
@@ -590,7 +610,7 @@ def is_placeholder(binding: Binding) -> bool:
     """Whether a binding only stands in when an import is not there: ``except …: f = None``."""
     if binding.kind is BindingKind.DELETE:
         return True
-    return bool(binding.flags & Flag.NONE and binding.flags & Flag.CONDITIONAL)
+    return bool(binding.flags & _NONE and binding.flags & _CONDITIONAL)
 
 
 def _follows_annotation(binding: Binding, bound: Sequence[Binding]) -> bool:

@@ -11,6 +11,7 @@ from mak.source.graph.calls import CallSite, Receiver
 from mak.source.graph.edges import Edge, EdgeKind
 from mak.source.graph.graph import Attribute, Graph, Imported, Link, Override, graph_of
 from mak.source.graph.members import Has
+from mak.source.graph.reach import MayCall, broken_by, callees, callers, impact, may_call
 
 __all__ = [
     "Attribute",
@@ -23,8 +24,14 @@ __all__ = [
     "Imported",
     "Kind",
     "Link",
+    "MayCall",
     "Override",
     "Receiver",
+    "broken_by",
     "callable_of",
+    "callees",
+    "callers",
     "graph_of",
+    "impact",
+    "may_call",
 ]

@@ -40,15 +40,29 @@ def constructor(names: Names, klass: Variable) -> tuple[Parameters, ...]:
     return found
 
 
-def _constructor(names: Names, klass: Variable) -> Iterator[Parameters]:
-    flavours: dict[Variable, Flavour | None] = {}
+def maker_of(names: Names, klass: Variable) -> Variable | bool:
+    """Return the method that a class is made with; True: its fields; False: not known."""
+    if not constructor(names, klass):
+        return False
+    maker = _maker(names, klass, dict(_flavours(names, klass)))
+    return maker if isinstance(maker, Variable) else True
+
+
+def _flavours(names: Names, klass: Variable) -> Iterator[tuple[Variable, Flavour]]:
+    """Yield each class of a lineage with who makes its constructor, up to one that is not known."""
     for owner in names.lineage(klass).classes:
         definition = names.class_of(owner)
         flavour = flavour_of(names, owner, definition) if definition is not None else None
         if definition is None or flavour is None or not _is_plain(names, owner, definition):
             return
-        flavours[owner] = flavour
-    maker = _maker(names, klass, flavours)
+        yield owner, flavour
+
+
+def _constructor(names: Names, klass: Variable) -> Iterator[Parameters]:
+    flavours = dict(_flavours(names, klass))
+    maker = None
+    if len(flavours) == len(names.lineage(klass).classes):
+        maker = _maker(names, klass, flavours)
     if maker is None:
         return
     if isinstance(maker, Parameters):
@@ -73,7 +87,7 @@ def _is_plain(names: Names, klass: Variable, definition: Definition) -> bool:
 
 
 def _maker(
-    names: Names, klass: Variable, flavours: dict[Variable, Flavour | None]
+    names: Names, klass: Variable, flavours: dict[Variable, Flavour]
 ) -> Variable | Parameters | None:
     """Return the method that makes instances, or the parameters that fields stand for."""
     found: Variable | Parameters | None = None

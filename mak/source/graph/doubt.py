@@ -15,6 +15,9 @@ from mak.source.graph.members import is_open
 from mak.source.hierarchy import descendants
 from mak.source.resolve import After, Derived, Instance, Module, Names, Variable
 
+#: Attributes of a function that change what it takes.
+_SIGNATURE = ("__defaults__", "__kwdefaults__", "__code__", "__signature__")
+
 
 def is_certain(names: Names, site: CallSite) -> bool:
     """Whether a call surely goes to its target, and is not meant to fail."""
@@ -108,7 +111,11 @@ def _replacements(names: Names, variable: Variable) -> Iterator[bool]:
             yield True
         for use in facts.uses(variable.name):
             last = len(use.names) - 1
-            if last == 0 or use.context is Context.LOAD or use.names[last] != variable.name:
+            if last == 0 or use.context is Context.LOAD:
+                continue
+            if use.names[last] in _SIGNATURE and use.names[last - 1] == variable.name:
+                yield True
+            if use.names[last] != variable.name:
                 continue
             for thing in names.receivers(path, use, last):
                 match thing:

@@ -94,6 +94,7 @@ class Graph:
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
         self.names: Names = names_of(sources)
+        self._edges: dict[str, tuple[Edge, ...]] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -108,8 +109,11 @@ class Graph:
 
     def edges(self, path: str) -> tuple[Edge, ...]:
         """Return the edges that start in a file, in order of kind and place."""
-        facts = self.names.facts(path)
-        return tuple(edges_in(self.names, path, facts)) if facts is not None else ()
+        if path not in self._edges:
+            facts = self.names.facts(path)
+            found = edges_in(self.names, path, facts) if facts is not None else ()
+            self._edges[path] = tuple(found)
+        return self._edges[path]
 
     def calls(self, path: str) -> tuple[CallSite, ...]:
         """Return the calls in a file whose callee is proved."""

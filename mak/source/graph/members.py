@@ -38,8 +38,9 @@ def _module_has(names: Names, path: str, name: str) -> Has:
         return Has.MAYBE
     if path.endswith("/__init__.py") or path == "__init__.py":
         inside = f"{path.removesuffix('__init__.py')}{name}."
-        if any(other.startswith(inside) for other in names.sources.paths):
-            return Has.MAYBE  # an extension, or a module that is made when the package is built
+        folder = f"{inside.removesuffix('.')}/"
+        if any(other.startswith((inside, folder)) for other in names.sources.paths):
+            return Has.MAYBE  # an extension, a folder, or a module that is made by the build
     return Has.NO
 
 
@@ -112,7 +113,7 @@ def _is_special(names: Names, klass: Variable, definition: Definition) -> bool:
         return True
     if any(definition.scope == scope for scope, _ in facts.dynamic):
         return True
-    makers = ("__init_subclass__", "__getattr__", "__class_getitem__")
+    makers = ("__init_subclass__", "__getattr__", "__slots__")
     if any(facts.bound(definition.scope, maker) for maker in makers):
         return True
     return b"setattr(" in names.sources.data(klass.path)
