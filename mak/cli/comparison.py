@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: What pre-commit says about the commits of a push, or of ``pre-commit run --from-ref``.
 _FROM, _TO = "PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF"
+#: The branch that is pushed.
+_PUSHED = "PRE_COMMIT_LOCAL_BRANCH"
 #: Set where pre-commit runs us at all.
 _HOOK = "PRE_COMMIT"
 
@@ -52,16 +54,13 @@ def compare(store: Store, args: Namespace) -> Comparison:
         args = _asked_by_pre_commit(args)
     if args.base:
         return _commits(store, args.base, tip)
+    if args.all and args.tip:
+        last = revisions.find(repository, args.tip)
+        return _comparison(store, None, shots.commit(last), "nothing", _named(args.tip, last))
     if args.all:
         bare = repository.root is None
-        after, subject = (
-            (shots.commit(tip), _named(store, "HEAD", tip))
-            if bare
-            else (
-                shots.worktree(),
-                "the working tree",
-            )
-        )
+        after = shots.commit(tip) if bare else shots.worktree()
+        subject = _named("HEAD", tip) if bare else "the working tree"
         return _comparison(store, None, after, "nothing", subject)
     if args.staged:
         after, subject = shots.index(), "what is staged"
@@ -72,7 +71,7 @@ def compare(store: Store, args: Namespace) -> Comparison:
             )
     else:
         after, subject = shots.worktree(), "the working tree"
-    base = _named(store, "HEAD", tip) if tip else "an empty branch"
+    base = _named("HEAD", tip) if tip else "an empty branch"
     others = tuple(shots.commit(commit) for commit in revisions.merging(repository) if tip)
     before = shots.commit(tip) if tip else Snapshot({})
     return _comparison(store, before, after, base, subject, others)
@@ -88,9 +87,9 @@ def _asked_by_pre_commit(args: Namespace) -> Namespace:
             "--pre-commit is for hooks that pre-commit runs",
             hint="mak check --staged, or mak check --base REV",
         )
-    if os.environ.get("PRE_COMMIT_LOCAL_BRANCH"):
+    if pushed := os.environ.get(_PUSHED):
         # The first push of a whole history: there is nothing to compare with.
-        return Namespace(**{**vars(args), "all": True})
+        return Namespace(**{**vars(args), "all": True, "tip": pushed})
     return Namespace(**{**vars(args), "staged": True})
 
 
@@ -118,13 +117,13 @@ def _commits(store: Store, revisions_: str, tip: str) -> Comparison:
         store,
         shots.commit(first),
         shots.commit(last),
-        _named(store, begin, first),
-        _named(store, end, last),
+        _named(begin, first),
+        _named(end, last),
         is_partial=last == tip and revisions.is_dirty(repository),
     )
 
 
-def _named(store: Store, name: str, commit: str) -> str:
+def _named(name: str, commit: str) -> str:
     return commit[:10] if commit.startswith(name) else f"{name} ({commit[:10]})"
 
 

@@ -11,18 +11,24 @@ from mak.cli.comparison import Comparison
 from mak.model import Finding
 from mak.source import Sources
 
+#: The checks that judge what a person changes.
+CHOICE = tuple(check for check in CHECKS if check.for_people)
+
 
 def introduced(comparison: Comparison, wanted: Collection[str]) -> Iterator[Finding]:
     """Yield what the change introduces; in a merge, what neither side has."""
-    found = check_trees(comparison.before, comparison.after, select=wanted)
+    after = comparison.after
+    found = check_trees(comparison.before, after, select=wanted) if wanted else ()
     for other in comparison.others if found else ():
-        new = {
-            (f.check, f.node, f.message)
-            for f in check_trees(other, comparison.after, select=wanted)
-        }
-        found = tuple(f for f in found if (f.check, f.node, f.message) in new)
+        new = {_key(finding) for finding in check_trees(other, after, select=wanted)}
+        found = tuple(finding for finding in found if _key(finding) in new)
     for finding in found:
-        yield replace(finding, line=finding.line or _line(comparison.after, finding))
+        there = tuple(place for place in finding.related if place.path in after)
+        yield replace(finding, line=finding.line or _line(after, finding), related=there)
+
+
+def _key(finding: Finding) -> tuple[object, ...]:
+    return finding.check, finding.node, finding.line, finding.column, finding.message
 
 
 def _line(after: Sources, finding: Finding) -> int:
@@ -37,7 +43,7 @@ def without_ignored(
     findings: Sequence[Finding], comparison: Comparison
 ) -> tuple[list[Finding], list[str]]:
     """Return the findings that no comment takes away, and what is wrong with the comments."""
-    known = [check.id for check in CHECKS]
+    known = [check.id for check in CHOICE]
     after = comparison.after
     read = {
         path: ignores.read(after.data(path), known)

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Self
 import pygit2
 from pygit2.enums import SortMode
 
-from mak.config.documents import read_text
-from mak.config.patterns import IGNORE_FILE, Hidden, Patterns
 from mak.errors import MakBug, StoreError, UsageError
 from mak.model import Lock
 from mak.store import locks
@@ -31,6 +29,7 @@ from mak.store.state import Holder, State, StateRef, Update
 
 if TYPE_CHECKING:
     from mak.config import Files
+    from mak.config.patterns import Hidden
     from mak.store.scratch import Scratch
     from mak.store.undo import Merge as UndoMerge
     from mak.store.undo import Nodes, Undone
@@ -56,8 +55,8 @@ class Store:
         self.recovered: list[str] = []
         #: Who we are in the lock table; empty outside of `enter`.
         self.holder = ""
-        #: What is kept from the planner and the agents.
-        self.hidden = Hidden()
+        #: What is kept from the planner and the agents; None: nothing.
+        self.hidden: Hidden | None = None
         self._about: Holder | None = None
         self._entries = Entries(repository)
         self._paths = Paths(repository, self._entries)
@@ -163,7 +162,7 @@ class Store:
         hidden, or new and the same as another name to some file systems.
         """
         found = self._checked_path(path)
-        if why := self.hidden.why(found):
+        if self.hidden and (why := self.hidden.why(found)):
             raise UsageError(f"{path} is {why}")
         return found
 
@@ -184,16 +183,19 @@ class Store:
         The file counts as it is in the working tree, so that it need not be committed; where the
         branch is not checked out, as it is in the tip. Raises `UsageError` for a bad pattern.
         """
+        from mak.config.patterns import IGNORE_FILE, Hidden, Patterns
+
         prefix = self.prefix
-        places = dict.fromkeys(("", prefix))
-        lines = [Patterns(f"{p}{IGNORE_FILE}", self._ignore_lines(p), p) for p in places]
+        places = {folder: f"{folder}{IGNORE_FILE}" for folder in ("", prefix)}
+        lines = [Patterns(path, self._lines(path), folder) for folder, path in places.items()]
         excluded = [*lines, Patterns("files.exclude", files.exclude, prefix)]
         self.hidden = Hidden(excluded, Patterns("files.include", files.include, prefix))
 
-    def _ignore_lines(self, folder: str) -> list[str]:
-        path = f"{folder}{IGNORE_FILE}"
+    def _lines(self, path: str) -> list[str]:
         if self.repository.is_checked_out and self.root is not None:
             place = self.root / path
+            from mak.config.documents import read_text
+
             return read_text(place).splitlines() if place.is_file() else []
         with git_errors(f"reading {path}"):
             tip = self.repository.tip()

@@ -11,15 +11,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mak.checks import CHECKS
+from mak.cli.introduced import CHOICE
 from mak.cli.main import main
 from mak.cli.reports import FORMATS
-from mak.cli.reports.report import Report
+from mak.cli.reports.report import Report, page
 from mak.model import Finding, NodeId, Place
 
 DATA = Path(__file__).parents[1] / "data"
 SARIF = json.loads((DATA / "sarif-2.1.0.json").read_text())
-ID = CHECKS[0].id
+ID = CHOICE[0].id
 
 FINDING = Finding(
     ID,
@@ -53,6 +53,8 @@ def test_text_groups_by_file_and_sums_up() -> None:
         "",
         "2 findings in 1 file; 1 ignored by comments "
         "(3 changed files, what is staged against HEAD (0123456789))",
+        f"{ID}: {page(ID)}",
+        f"to keep a line as it is, end it with: # mak: ignore[{ID}]",
     ]
     assert written("text", EMPTY) == (
         "No findings (3 changed files, what is staged against HEAD (0123456789))"
@@ -148,7 +150,7 @@ def test_github_is_given_file_line_title_and_the_very_message() -> None:
         "12",
         "9",
     )
-    assert properties["title"] == f"{ID}: {CHECKS[0].title}"
+    assert properties["title"] == f"{ID}: {CHOICE[0].title}"
     properties, message = parsed(second)
     assert (properties["file"], message) == ("a,b:c%25.py", "100%\nof: it, %0A")
 

@@ -46,12 +46,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="in a hook of pre-commit: the commits that are pushed, else what is staged",
     )
+    # The commit that `--all` is about; empty: what is here.
+    parser.set_defaults(tip="")
     parser.add_argument("--format", choices=[*FORMATS], default="text", help="default: text")
     parser.add_argument(
         "--select", metavar="IDS", action="append", default=[], help="only these checks, by commas"
     )
     parser.add_argument(
         "--ignore", metavar="IDS", action="append", default=[], help="not these checks, by commas"
+    )
+    parser.add_argument(
+        "--exclude",
+        metavar="PATH",
+        action="append",
+        default=[],
+        type=Path,
+        help="no findings in this file or folder: test data, generated code",
     )
     parser.add_argument("--list", action="store_true", help="list the checks with their pages")
     add_work_dir(parser)
@@ -83,8 +93,6 @@ def run(args: Namespace) -> int:
     if form in ("text", "github"):
         for remark in report.remarks:
             terminal.write_note(f"note: {remark}", "yellow")
-    if report.findings and form == "text":
-        terminal.write_note("mak check --list says more; `# mak: ignore[ID]` keeps a line as it is")
     return EXIT_FAILED if report.findings else EXIT_DONE
 
 
@@ -93,10 +101,14 @@ def _report(store: Store, args: Namespace, wanted: Collection[str]) -> Report:
     from mak.cli.introduced import introduced, without_ignored
     from mak.cli.reports.report import Report
 
-    paths = _from_root(store, args.paths)
+    paths, excluded = _from_root(store, args.paths), _from_root(store, args.exclude)
     comparison = compare(store, args)
     _refuse_missing(store, paths, comparison)
-    findings = [f for f in introduced(comparison, wanted) if _is_among(f, paths)]
+    findings = [
+        finding
+        for finding in introduced(comparison, wanted)
+        if _is_among(finding, paths) and not any(_is_below(finding.node.path, p) for p in excluded)
+    ]
     left, remarks = without_ignored(findings, comparison)
     if comparison.is_partial:
         remarks.append("changes that are not committed were not looked at; mak check does that")
@@ -116,10 +128,10 @@ def _report(store: Store, args: Namespace, wanted: Collection[str]) -> Report:
 
 def _wanted(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
     """Return the ids of the checks to run; raise `UsageError` for one that is not there."""
-    from mak.checks import CHECKS
     from mak.cli.ignores import no_check
+    from mak.cli.introduced import CHOICE
 
-    known = [check.id for check in CHECKS]
+    known = [check.id for check in CHOICE]
     chosen, left_out = (
         {id.strip() for text in texts for id in text.split(",") if id.strip()}
         for texts in (select, ignore)
@@ -131,7 +143,7 @@ def _wanted(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
 
 
 def _from_root(store: Store, paths: Iterable[Path]) -> list[str]:
-    """Return paths as Git has them; empty: the whole repository."""
+    """Return paths as Git has them; an empty one: the root."""
     found = []
     for path in paths:
         root = store.root or Path()
@@ -140,9 +152,7 @@ def _from_root(store: Store, paths: Iterable[Path]) -> list[str]:
         if not inner.is_relative_to(root):
             raise UsageError(f"check: {path}: outside of the repository {root}")
         name = inner.relative_to(root).as_posix()
-        if name == ".":
-            return []
-        found.append(name)
+        found.append("" if name == "." else name)
     return found
 
 
@@ -164,18 +174,18 @@ def _is_among(finding: Finding, paths: Sequence[str]) -> bool:
 
 
 def _is_below(name: str, path: str) -> bool:
-    return name == path or name.startswith(f"{path}/")
+    return not path or name == path or name.startswith(f"{path}/")
 
 
 def _list(*, as_json: bool) -> int:
-    from mak.checks import CHECKS
+    from mak.cli.introduced import CHOICE
     from mak.cli.reports.report import page
 
     if as_json:
-        rows = [{"id": c.id, "title": c.title, "page": page(c.id)} for c in CHECKS]
+        rows = [{"id": c.id, "title": c.title, "page": page(c.id)} for c in CHOICE]
         terminal.write_json(rows)
     else:
-        table = [(check.id, check.title, page(check.id)) for check in CHECKS]
+        table = [(check.id, check.title, page(check.id)) for check in CHOICE]
         terminal.write_data("\n".join(terminal.columns(table)))
     return EXIT_DONE
 

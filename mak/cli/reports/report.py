@@ -39,6 +39,6 @@ def page(check: str) -> str:
 
 def title(check: str) -> str:
     """Return in one line what a check finds."""
-    from mak.checks import CHECKS
+    from mak.cli.introduced import CHOICE
 
-    return next((known.title for known in CHECKS if known.id == check), check)
+    return next((known.title for known in CHOICE if known.id == check), check)

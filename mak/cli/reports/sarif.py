@@ -35,9 +35,9 @@ def write(report: Report) -> str:
 
 def log(report: Report) -> dict[str, Any]:
     """Return the log as an object."""
-    from mak.checks import CHECKS
+    from mak.cli.introduced import CHOICE
 
-    rules = {check.id: index for index, check in enumerate(CHECKS)}
+    rules = {check.id: index for index, check in enumerate(CHOICE)}
     alike: Counter[str] = Counter()
     results = []
     for finding in report.findings:
@@ -50,7 +50,7 @@ def log(report: Report) -> dict[str, Any]:
         "name": "mak check",
         "semanticVersion": __version__,
         "informationUri": REPOSITORY,
-        "rules": [_rule(check) for check in CHECKS],
+        "rules": [_rule(check) for check in CHOICE],
     }
     run = {
         "tool": {"driver": driver},

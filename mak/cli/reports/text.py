@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from mak.cli.lines import count
-from mak.cli.reports.report import Report
+from mak.cli.reports.report import Report, page
 from mak.cli.terminal import clean
 from mak.model import Finding, Place
 
@@ -31,6 +31,12 @@ def _lines(report: Report) -> Iterator[str]:
             yield from _finding(finding, report.root)
         yield ""
     yield summary(report)
+    checks = list(dict.fromkeys(finding.check for finding in report.findings))
+    for check in checks:
+        yield _styled(f"{check}: {page(check)}", _DIM)
+    if checks:
+        keep = f"to keep a line as it is, end it with: # mak: ignore[{checks[0]}]"
+        yield _styled(keep, _DIM)
 
 
 def _finding(finding: Finding, root: Path | None) -> Iterator[str]:
@@ -43,7 +49,7 @@ def _finding(finding: Finding, root: Path | None) -> Iterator[str]:
 
 
 def _place(place: Place, root: Path | None) -> str:
-    text = f"  {clean(place.text)}" if place.text else ""
+    text = f"  {clean(place.text)}" if place.text not in ("", place.path) else ""
     return f"{_shown(place.path, root)}:{place.line}{text}"
 
 
