@@ -77,6 +77,23 @@ def compare(store: Store, args: Namespace) -> Comparison:
     return _comparison(store, before, after, base, subject, others)
 
 
+def present(store: Store) -> Sources:
+    """Return the files as they are: the working tree, or in a bare repository its last commit."""
+    from mak.landing import newer
+    from mak.store import revisions
+    from mak.store.snapshot import Snapshot, Snapshots, reader
+
+    repository = store.repository
+    shots = Snapshots(repository)
+    if repository.root is not None:
+        found = shots.worktree()
+    else:
+        tip = revisions.tip(repository)
+        found = shots.commit(tip) if tip else Snapshot({})
+    read = reader(repository, found)
+    return Sources(found.entries, read, store.cache, opaque=store.opaque_reason, newer=newer)
+
+
 def _asked_by_pre_commit(args: Namespace) -> Namespace:
     """Return the arguments that mean what pre-commit is about: some commits, or the next one."""
     begin, end = os.environ.get(_FROM, ""), os.environ.get(_TO, "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mak.cli.command import Command
-from mak.cli.commands import check, demo, locks, log, nodes, plan, run, schema, show, undo
+from mak.cli.commands import check, demo, graph, locks, log, nodes, plan, run, schema, show, undo
 
 COMMANDS: tuple[Command, ...] = (
     run.COMMAND,
@@ -13,6 +13,7 @@ COMMANDS: tuple[Command, ...] = (
     undo.COMMAND,
     locks.COMMAND,
     check.COMMAND,
+    graph.COMMAND,
     nodes.COMMAND,
     schema.COMMAND,
     demo.COMMAND,

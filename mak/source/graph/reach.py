@@ -15,7 +15,7 @@ from mak.source.graph.edges import EdgeKind
 from mak.source.graph.graph import Graph, Link
 from mak.source.hierarchy import descendants
 from mak.source.names import line_of, node_at
-from mak.source.resolve import Variable
+from mak.source.resolve import Thing, Variable
 
 #: Edges by which a name is only handed on.
 _HANDED_ON = (EdgeKind.IMPORT, EdgeKind.REEXPORT, EdgeKind.EXPORT)
@@ -113,6 +113,11 @@ def _made_with(graph: Graph, node: NodeId) -> list[Variable]:
     return list(found)
 
 
+def _is_unknown(graph: Graph, owner: Thing) -> bool:
+    """Whether it is not known what a variable holds."""
+    return isinstance(owner, Variable) and graph.names.class_of(owner) is None
+
+
 def may_call(graph: Graph, node: NodeId) -> tuple[MayCall, ...]:
     """Return the calls that go by the name of a node where the receiver is not known.
 
@@ -135,7 +140,8 @@ def may_call(graph: Graph, node: NodeId) -> tuple[MayCall, ...]:
                 last = len(use.names) - 1
                 if use.call is None or last == 0 or use.names[last] != name or use.starts[last] < 0:
                     continue
-                if names.receivers(path, use, last):
+                owners = names.receivers(path, use, last)
+                if owners and not any(_is_unknown(graph, owner) for owner in owners):
                     continue
                 at = use.starts[last]
                 source = node_at(graph.sources, path, at)
