@@ -69,6 +69,8 @@ class AgentErrorKind(StrEnum):
     UNSUPPORTED_FORMAT = "unsupported_format"
     CONTEXT = "context"
     UNAVAILABLE = "unavailable"
+    #: MAK's own limit for a run.
+    BUDGET = "budget"
 
     RATE_LIMITED = "rate_limited"
     OVERLOADED = "overloaded"

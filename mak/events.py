@@ -82,6 +82,16 @@ class ReplyParked:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What one question took, answered or not; see `mak.model.Spend`."""
+
+    task: str
+    wave: int
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRejected:
     """A check (or the merge) turned a reply down; the task is asked again while it may be."""
 
@@ -220,6 +230,7 @@ Event = (
     | TaskWaiting
     | TaskStarted
     | ReplyParked
+    | Spent
     | ReplyRejected
     | TaskWidened
     | TaskSettled

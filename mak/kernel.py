@@ -15,18 +15,18 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 import mak
 from mak import events, runlog
-from mak.agents import Agent, NoAnswer, open_agents, open_planner
+from mak.agents import Agent, NoAnswer, Reach, open_agents, open_planner
 from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
 from mak.landing import newer, sources_at, versions
-from mak.model import NodeId, Outcome, Plan, RunState, Usage, branch_name, is_branch
+from mak.model import NodeId, Outcome, Plan, RunState, Spend, Usage, branch_name, is_branch
 from mak.plan import (
     Answer,
     Estimate,
@@ -37,11 +37,13 @@ from mak.plan import (
     hot_nodes,
     propose,
 )
+from mak.providers import Limits, Policy, Session, Setup
+from mak.providers.endpoints import Price
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
 from mak.source import Conflict, Sources, decode, merge, split
 from mak.store import Store, Undone
-from mak.waves import Waves, policy
+from mak.waves import Waves
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 
@@ -89,6 +91,8 @@ class Options:
     emit: Callable[[events.Event], None] = lambda event: None
     #: Whether pre-commit and commit-msg hooks judge each wave.
     hooks: bool = False
+    #: Endpoints, keys and folders of the person.
+    setup: Setup = field(default_factory=Setup)
 
 
 # ------------------------------------------------------------------------------------ the road
@@ -102,23 +106,24 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
     """
     store.hide(options.config.files)
     run_id = _new_id()
-    agents = open_agents(options.models, policy=policy(options.config))
+    reach = _reach(options)
+    agents = open_agents(options.models, reach)
     async with _entered(store, run_id):
         log = RunLog.start(store, _meta(run_id, store, request, options), options.emit)
         _tell(store, log, recovered=False)
-        spent: list[Usage] = []
+        spent: list[Spend] = []
         try:
-            review = await _plan(store, request, options, log.emit, spent)
+            review = await _plan(store, request, options, reach, log.emit, spent)
             plan = await _reviewed(store, review, options, log.emit)
         except BaseException as error:
             state = RunState.FAILED if isinstance(error, Exception) else RunState.INTERRUPTED
-            _end(log, store, state, _total(spent), str(error) or "interrupted")
+            _end(log, store, state, spent, str(error) or "interrupted")
             raise
         if plan is None:
-            return _end(log, store, RunState.DECLINED, _total(spent), "declined at review")
+            return _end(log, store, RunState.DECLINED, spent, "declined at review")
         log.keep_plan(plan)
         base = store.tip()
-        return await _waves(store, log, plan, options, agents, base, _total(spent)).carry_out()
+        return await _waves(store, log, plan, options, agents, base, reach, spent).carry_out()
 
 
 async def recover(store: Store, run_id: str, options: Options) -> Outcome:
@@ -146,13 +151,13 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
             f"recovering {run_id}: it was cut off before its plan was approved; nothing was done",
             hint="start it again: mak run --task …",
         )
-    agents = open_agents(options.models or meta.models, policy=policy(options.config))
+    spent = runlog.read_spent(store, run_id)
+    reach = _reach(options, spent)
+    agents = open_agents(options.models or meta.models, reach)
     async with _entered(store, run_id):
         log = RunLog.resume(store, run_id, options.emit)
         _tell(store, log, recovered=True)
-        waves = _waves(
-            store, log, plan, options, agents, meta.base, runlog.read_usage(store, run_id)
-        )
+        waves = _waves(store, log, plan, options, agents, meta.base, reach, spent)
         waves.replay(_landed(store, meta), runlog.read_replies(store, run_id))
         return await waves.carry_out()
 
@@ -161,7 +166,7 @@ async def make_plan(store: Store, request: str, options: Options) -> Review:
     """Plan a request without carrying it out."""
     store.hide(options.config.files)
     try:
-        return await _plan(store, request, options, options.emit, [])
+        return await _plan(store, request, options, _reach(options), options.emit, [])
     finally:
         await _close()
 
@@ -187,23 +192,30 @@ async def _plan(
     store: Store,
     request: str | Plan,
     options: Options,
+    reach: Reach,
     emit: Callable[[events.Event], None],
-    spent: list[Usage],
+    spent: list[Spend],
 ) -> Review:
     """Plan and ground; `spent` collects what the planner's answers cost, also those of no use."""
+
+    def spend(model: str, usage: Usage) -> None:
+        if usage.calls:
+            spent.append(Spend("", 0, model, usage))
+            emit(events.Spent("", 0, model, usage))
+
     sources = sources_at(store, store.tip())
     if isinstance(request, Plan):
         review = _grounded(store, sources, request, options)
     else:
-        ask = open_planner(options.planner, sources, policy=policy(options.config))
+        ask = open_planner(options.planner, sources, reach)
 
         async def asked(prompt: PlanPrompt) -> Answer:
             try:
                 got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.request)
             except NoAnswer as error:
-                spent.append(error.usage)
+                spend(options.planner, error.usage)
                 raise
-            spent.append(got.usage)
+            spend(got.model or options.planner, got.usage)
             return Answer(got.text, got.status, got.usage, got.model, got.detail)
 
         plan, _, remarks = await propose(
@@ -309,7 +321,8 @@ def _waves(
     options: Options,
     agents: Sequence[Agent],
     base: str,
-    usage: Usage,
+    reach: Reach,
+    spent: Sequence[Spend],
 ) -> Waves:
     return Waves(
         store,
@@ -320,7 +333,8 @@ def _waves(
         max_agents=options.max_agents,
         hooks=options.hooks,
         base=base,
-        usage=usage,
+        reach=reach,
+        spent=spent,
     )
 
 
@@ -355,17 +369,34 @@ def _tell(store: Store, log: RunLog, *, recovered: bool) -> None:
         log.emit(events.Remark(sentence))
 
 
-def _end(log: RunLog, store: Store, state: RunState, usage: Usage, reason: str) -> Outcome:
+def _end(
+    log: RunLog, store: Store, state: RunState, spent: Sequence[Spend], reason: str
+) -> Outcome:
     """Record the end of a run whose plan was never approved."""
     tip = store.tip()
-    outcome = Outcome(log.run, state, tip, tip, usage=usage, reason=reason)
+    usage = _total(spent)
+    outcome = Outcome(log.run, state, tip, tip, usage=usage, reason=reason, spent=tuple(spent))
     log.emit(events.RunFinished(str(state), reason))
     log.finish(outcome)
     return outcome
 
 
-def _total(spent: Sequence[Usage]) -> Usage:
-    return sum(spent, Usage())
+def _total(spent: Sequence[Spend]) -> Usage:
+    return sum((spend.usage for spend in spent), Usage())
+
+
+def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:
+    """Return with what models are asked in one run, which has taken `spent` before."""
+    config, setup = options.config, options.setup
+    prices = {
+        spec: Price(each.input, each.output, each.cached) for spec, each in config.prices.items()
+    }
+    limits = Limits(config.session.max_total_tokens, config.session.max_usd)
+    return Reach(
+        Policy(total=config.timeouts.task, deadline=config.timeouts.attempt),
+        replace(setup, prices={**setup.prices, **prices}),
+        Session(limits, _total(spent)),
+    )
 
 
 def _newest_unfinished(store: Store) -> str:

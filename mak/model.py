@@ -289,6 +289,11 @@ class Usage:
     #: Whether any figure is our estimate because the endpoint reported none.
     estimated: bool = False
 
+    @property
+    def cache_hit_rate(self) -> float:
+        """The share of the input that came from a cache."""
+        return round(self.cached / self.input, 4) if self.input else 0.0
+
     def __add__(self, other: Usage) -> Usage:
         known = self.cost is not None and other.cost is not None
         return Usage(
@@ -429,6 +434,19 @@ class WaveOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Spend:
+    """What one question to an agent or planner took, answered or not."""
+
+    #: Empty: planning.
+    task: str
+    #: Of the task, from 1; 0: planning.
+    wave: int
+    #: As the endpoint calls it, else the model spec.
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a run ended."""
 
@@ -445,6 +463,8 @@ class Outcome:
     reason: str = ""
     #: Why repairs stopped while `findings` are left; None: they did not have to.
     stopped: RepairStop | None = None
+    #: What adds up to `usage`, in the order in which it was spent.
+    spent: tuple[Spend, ...] = ()
 
 
 # ------------------------------------------------------------------------------------- branches

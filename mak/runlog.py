@@ -15,12 +15,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mak.agents import reply_from_json, reply_to_json
-from mak.events import Event, Planned, from_json, to_json
+from mak.events import Event, Spent, from_json, to_json
 from mak.model import (
     Finding,
     NodeId,
@@ -29,6 +29,7 @@ from mak.model import (
     RepairStop,
     Reply,
     RunState,
+    Spend,
     TaskOutcome,
     TaskState,
     Usage,
@@ -142,10 +143,13 @@ def read_plan(store: Store, run: str) -> Plan | None:
     return None if data is None else parse_plan(json.loads(data))
 
 
-def read_usage(store: Store, run: str) -> Usage:
-    """Return what planning a run has cost."""
-    planned = (e.usage for _, e in read_events(store, run) if isinstance(e, Planned))
-    return sum(planned, Usage())
+def read_spent(store: Store, run: str) -> tuple[Spend, ...]:
+    """Return what a run has taken so far, in order."""
+    return tuple(
+        Spend(event.task, event.wave, event.model, event.usage)
+        for _, event in read_events(store, run)
+        if isinstance(event, Spent)
+    )
 
 
 def read_replies(store: Store, run: str) -> dict[tuple[str, int], Parked]:
@@ -209,9 +213,34 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         ],
         "usage": dataclasses.asdict(outcome.usage),
         "cost": outcome.usage.cost,
+        "spent": spent_json(outcome.spent),
         "reason": outcome.reason,
         "stopped": str(outcome.stopped or ""),
     }
+
+
+def spent_json(spent: Sequence[Spend]) -> dict[str, Any]:
+    """Return what was spent: each question, and sums by model, wave (0: planning) and task."""
+    return {
+        "questions": [dataclasses.asdict(spend) for spend in spent],
+        **{
+            f"by_{name}": {
+                key: {**dataclasses.asdict(usage), "cache_hit_rate": usage.cache_hit_rate}
+                for key, usage in spent_by(spent, name).items()
+            }
+            for name in ("model", "wave", "task")
+        },
+        "cache_hit_rate": sum((spend.usage for spend in spent), Usage()).cache_hit_rate,
+    }
+
+
+def spent_by(spent: Sequence[Spend], name: Literal["model", "wave", "task"]) -> dict[str, Usage]:
+    """Return what was spent by one part of `Spend`, in the order of the first question."""
+    sums: dict[str, Usage] = {}
+    for spend in spent:
+        key = str(getattr(spend, name))
+        sums[key] = sums.get(key, Usage()) + spend.usage
+    return sums
 
 
 def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
@@ -234,6 +263,10 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
         ),
         usage=Usage(**data["usage"]),
         reason=data["reason"],
+        spent=tuple(
+            Spend(s["task"], s["wave"], s["model"], Usage(**s["usage"]))
+            for s in data.get("spent", {}).get("questions", ())
+        ),
         stopped=RepairStop(data["stopped"]) if data.get("stopped") else None,
     )
 

@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mak import events, runlog
-from mak.agents import Agent, Assignment, context, open_agents
+from mak.agents import Agent, Assignment, Reach, context, open_agents
 from mak.config import Config
 from mak.errors import AgentError, AgentErrorKind, MakError, PlanError, UsageError
 from mak.judge import (
@@ -40,6 +40,7 @@ from mak.model import (
     Plan,
     Reply,
     RunState,
+    Spend,
     Task,
     TaskOutcome,
     TaskState,
@@ -65,6 +66,15 @@ REBUILDS = 20
 GRACE = 5.0
 
 _GONE = AgentErrorKind.UNAVAILABLE
+#: What every other task would meet too, until a person has done something about it.
+HALTING = frozenset(
+    {
+        AgentErrorKind.AUTH,
+        AgentErrorKind.BILLING,
+        AgentErrorKind.NOT_FOUND,
+        AgentErrorKind.BUDGET,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -125,7 +135,8 @@ class Waves:
         max_agents: int,
         hooks: bool,
         base: str,
-        usage: Usage,
+        reach: Reach,
+        spent: Sequence[Spend] = (),
     ) -> None:
         self.store = store
         self.log = log
@@ -134,10 +145,13 @@ class Waves:
         self.max_agents = max_agents
         self.hooks = hooks
         self.base = base
-        self.usage = usage
+        #: What this run took so far, planning first.
+        self.spent = list(spent)
+        #: Why no more tasks are started; empty: they are.
+        self.halted = ""
         self.scheduler = Scheduler(plan, capacity=max_agents)
         specs = sorted({task.model for task in plan.tasks if task.model})
-        opened = open_agents(specs, policy=policy(config)) if specs else ()
+        opened = open_agents(specs, reach) if specs else ()
         pinned = dict(zip(specs, opened, strict=True))
         self.turns = {
             task.id: Turn(task, pinned.get(task.model) or agents[index % len(agents)])
@@ -204,14 +218,16 @@ class Waves:
         without one.
         """
         self.parked = dict(parked)
+        for spend in self.spent:
+            if spend.task in self.turns:
+                self.turns[spend.task].usage += spend.usage
         failed = {
             event.task: event.reason
             for _, event in runlog.read_events(self.store, self.log.run)
             if isinstance(event, events.TaskFailed)
         }
-        for (task, attempt), record in parked.items():
+        for task, attempt in parked:
             turn = self.turns[task]
-            turn.usage += record.reply.usage
             if task in landed:
                 turn.asked = max(turn.asked, attempt)
         levels = self.scheduler.levels
@@ -237,6 +253,10 @@ class Waves:
     # ------------------------------------------------------------------------ asking
 
     def _dispatch(self) -> None:
+        if self.halted:
+            if TaskState.RUNNING not in self.scheduler.states.values():
+                raise Stop(RunState.HELD, self.halted)
+            return
         started = self.scheduler.start()
         if started:
             refused = self._claim(started)
@@ -367,13 +387,13 @@ class Waves:
         for arrival in arrivals:
             turn, answer = self.turns[arrival.task], arrival.answer
             if isinstance(answer, AgentError):
-                turn.usage += getattr(answer, "usage", Usage())
+                self._spend(turn, getattr(answer, "usage", Usage()), turn.agent.spec)
                 continue
             reused = (arrival.task, turn.asked) in self.parked
             if not reused:
                 self.parked[arrival.task, turn.asked] = parked = Parked(answer, arrival.shown)
                 self.log.park(arrival.task, turn.asked, parked)
-                turn.usage += answer.usage
+                self._spend(turn, answer.usage, answer.model or turn.agent.spec)
             told.append(
                 events.ReplyParked(
                     arrival.task, turn.asked, str(answer.status), answer.usage, reused
@@ -384,10 +404,21 @@ class Waves:
             self.log.emit(event)
         return arrivals
 
+    def _spend(self, turn: Turn, usage: Usage, model: str) -> None:
+        turn.usage += usage
+        if usage.calls:
+            task = turn.task.id
+            wave = next(n for n, level in enumerate(self.scheduler.levels, 1) if task in level)
+            self.spent.append(Spend(task, wave, model, usage))
+            self.log.emit(events.Spent(task, wave, model, usage))
+
     # ------------------------------------------------------------------------ judging
 
     def _judge(self, arrival: Arrival) -> None:
         turn, answer = self.turns[arrival.task], arrival.answer
+        if isinstance(answer, AgentError) and halts(answer):
+            self._halt(turn, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
+            return
         if isinstance(answer, AgentError):
             self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
             return
@@ -468,6 +499,12 @@ class Waves:
             self.scheduler.requeue(task.id, locks_for(turn.task))
         elif task.id not in self._claim((task.id,)):
             self._ask(task.id)
+
+    def _halt(self, turn: Turn, reason: str) -> None:
+        """Start no more tasks: what one met, the others would meet; those at work may end."""
+        self.halted = self.halted or reason
+        turn.asked -= 1
+        self.scheduler.requeue(turn.task.id)
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
@@ -631,17 +668,20 @@ class Waves:
                 for task, turn in self.turns.items()
             },
             findings=tuple(dict.fromkeys(self.findings)),
-            usage=sum((turn.usage for turn in self.turns.values()), self.usage),
+            usage=sum((spend.usage for spend in self.spent), Usage()),
             reason=reason,
+            spent=tuple(self.spent),
         )
         self.log.emit(events.RunFinished(str(state), reason))
         self.log.finish(outcome)
         return outcome
 
 
-def policy(config: Config) -> Policy:
-    """Return how patient providers are to be."""
-    return Policy(total=config.timeouts.task)
+def halts(error: AgentError) -> bool:
+    """Whether every other task would meet the same, until a person has done something about it."""
+    if error.kind is AgentErrorKind.RATE_LIMITED:
+        return (error.retry_after or 0.0) > Policy().max_wait
+    return error.kind in HALTING
 
 
 def _final(state: TaskState, ended: bool) -> TaskState:

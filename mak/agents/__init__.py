@@ -4,7 +4,7 @@ from typing import Any
 
 from mak.agents.assignment import Agent, Ask, Asked, Assignment, Slot
 from mak.agents.record import reply_from_json, reply_to_json
-from mak.agents.registry import AGENTS, close, open_agents, open_planner, parse_spec
+from mak.agents.registry import AGENTS, Reach, close, open_agents, open_planner
 from mak.agents.shown import Context, context
 from mak.providers.request import NoAnswer
 
@@ -16,12 +16,12 @@ __all__ = [
     "Assignment",
     "Context",
     "NoAnswer",
+    "Reach",
     "Slot",
     "close",
     "context",
     "open_agents",
     "open_planner",
-    "parse_spec",
     "reply_from_json",
     "reply_schema",
     "reply_to_json",

@@ -9,7 +9,8 @@ from typing import Any
 from mak.agents import reply as replies
 from mak.agents.assignment import Asked, Assignment
 from mak.agents.document import MAX_SLOTS
-from mak.agents.prompt import compose, mend
+from mak.agents.envelope import WORDS
+from mak.agents.prompt import compose, mark, mend
 from mak.agents.reply import Malformed, reply_schema
 from mak.agents.shown import CHARS_PER_TOKEN
 from mak.errors import AgentErrorKind
@@ -55,7 +56,17 @@ class LLMAgent:
                 hint="split the task",
             )
         system, shared, prompt = compose(assignment)
-        question = Request(system, shared, prompt, reply_schema(), "reply", room(assignment))
+        question = Request(
+            system,
+            shared,
+            prompt,
+            reply_schema(),
+            "reply",
+            room(assignment),
+            envelope=WORDS,
+            cache_key=assignment.run,
+            mark=mark(assignment.run),
+        )
         request, usage = question, Usage()
         end = time.monotonic() + self._client.policy.total
         for left in range(self._client.policy.repairs, -1, -1):

@@ -49,12 +49,17 @@ notes: one or two sentences for the person who reviews the change.
 
 def compose(assignment: Assignment) -> tuple[str, str, str]:
     """Return rules, what all agents of the run share, and the task itself."""
-    tag = _Tag(hashlib.sha256(f"mak {assignment.run}".encode()).hexdigest()[:10])
+    tag = _Tag(mark(assignment.run))
     return (
         RULES,
         "\n".join(_shared(assignment, tag)),
         "\n".join((*_task(assignment, tag), *_retry(assignment, tag))),
     )
+
+
+def mark(run: str) -> str:
+    """Return what marks the tags of one run; whoever wrote a text before the run cannot know it."""
+    return hashlib.sha256(f"mak {run}".encode()).hexdigest()[:10]
 
 
 class _Tag:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from mak.agents import envelope
 from mak.agents.assignment import Slot
 from mak.agents.document import ReplyDocument, complete, reply_schema
 from mak.agents.needs import find
@@ -104,11 +105,12 @@ def find_json(text: str) -> Any:
 
 def parse(text: str) -> ReplyDocument | Malformed:
     """Read the text of an answer."""
+    sources = envelope.blocks(text)
     try:
-        data = find_json(text)
+        data = find_json(envelope.header(text) if sources else text)
     except ValueError as error:
         return Malformed((str(error),), shapeless=True)
-    return validate(data)
+    return validate(envelope.fill(data, sources) if sources else data)
 
 
 def validate(data: Any, *, free: bool = False) -> ReplyDocument | Malformed:

@@ -18,6 +18,7 @@ from mak.events import (
     Reviewed,
     RunFinished,
     RunStarted,
+    Spent,
     TaskFailed,
     TaskSettled,
     TaskSkipped,
@@ -71,6 +72,9 @@ def line(event: Event) -> Line:
         case ReplyParked(task, attempt, status, usage, reused):
             text = f"{task}: {status}{_after(tokens(usage))}"
             return Line("reply", text + (", kept from before" if reused else ""))
+        case Spent(task, wave, model, usage):
+            what = f"{task} in wave {wave}" if task else "planning"
+            return Line("spent", f"{what}: {model}{_after(tokens(usage))}, {money(usage.cost)}")
         case ReplyRejected(task, attempt, check, reason):
             return Line("reject", f"{task} (attempt {attempt}): {check}: {reason}", "yellow")
         case TaskWidened(task, nodes, queued):

@@ -14,6 +14,7 @@ from mak.events import (
     Event,
     ReplyParked,
     RunFinished,
+    Spent,
     TaskStarted,
     TaskWaiting,
     WaveCommitted,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 #: Events that the screen shows in its rows, so that they need no line of their own.
 ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked)
 #: Events that what is written after the run tells better.
-UNSAID = (RunFinished,)
+UNSAID = (RunFinished, Spent)
 #: Redraws per second.
 RATE = 8
 #: Rows of tasks on the screen at most.

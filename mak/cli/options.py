@@ -36,7 +36,8 @@ def add_models(parser: ArgumentParser) -> None:
         nargs="+",
         action="extend",
         help="who does the tasks, in turn: builtin, anthropic[:MODEL], openai:MODEL, "
-        "local:MODEL@URL, scripted:FILE (default: builtin)",
+        "ollama:MODEL, ENDPOINT:MODEL, local:MODEL@URL, scripted:FILE, replay:FILE "
+        "(default: builtin)",
     )
     parser.add_argument(
         "--planner", metavar="SPEC", help="who plans (default: the first of --models)"

@@ -11,8 +11,8 @@ from mak.cli.lines import money
 from mak.cli.progress import Progress
 from mak.cli.runs import REFUSED, state_of, undoings, when
 from mak.errors import StoreError
-from mak.events import Event, WaveCommitted
-from mak.model import Outcome, Plan, Reply, RunState, TaskState, branch_name
+from mak.events import Event, Spent, WaveCommitted
+from mak.model import Outcome, Plan, Reply, RunState, Spend, TaskState, branch_name
 from mak.runlog import (
     Meta,
     outcome_from_json,
@@ -22,6 +22,7 @@ from mak.runlog import (
     read_outcome,
     read_plan,
     read_replies,
+    spent_json,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +88,14 @@ class Record:
             progress.update(event, at)
         return progress
 
+    @property
+    def spent(self) -> tuple[Spend, ...]:
+        """What its questions took, as far as the record knows."""
+        if self.outcome:
+            return self.outcome.spent
+        told = (event for _, event in self.events if isinstance(event, Spent))
+        return tuple(Spend(each.task, each.wave, each.model, each.usage) for each in told)
+
     def summary(self) -> dict[str, Any]:
         """Return what ``mak log --json`` says of it."""
         return {
@@ -122,6 +131,7 @@ class Record:
                 for (task, attempt), reply in sorted(self.replies.items())
             ],
             "usage": dataclasses.asdict(self._usage()),
+            "spent": spent_json(self.spent),
             "outcome": outcome_json(self.outcome) if self.outcome else None,
         }
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mak.cli.lines import count, first, line, money, seconds, tokens
 from mak.cli.record import Record
 from mak.cli.runs import next_command, when
 from mak.events import ReplyRejected, RunFinished
-from mak.model import AddImport, Delete, Edit, Insert, Replace, Reply, RunState, Usage, branch_name
+from mak.model import (
+    AddImport,
+    Delete,
+    Edit,
+    Insert,
+    Replace,
+    Reply,
+    RunState,
+    Spend,
+    Usage,
+    branch_name,
+)
+from mak.runlog import spent_by
 
 #: Nodes of a task that are listed one by one.
 NODES = 8
@@ -46,10 +58,24 @@ def run(record: Record) -> Iterator[str]:
     yield ""
     usage = outcome.usage if outcome else record.progress().usage
     yield f"used     {used(usage)}"
+    yield from _shares(record.spent)
     if record.undone:
         yield f"undone   by {record.undone[:10]}"
     elif following := _next(record):
         yield f"next     {following}"
+
+
+def _shares(spent: Sequence[Spend]) -> Iterator[str]:
+    """Tell who took how much, where it was more than one: models, then waves."""
+    models, waves = spent_by(spent, "model"), spent_by(spent, "wave")
+    if len(models) > 1:
+        yield from (f"{'':<8} {model}: {used(usage)}" for model, usage in models.items())
+    if len(waves) > 1:
+        names = (("planning" if wave == "0" else f"wave {wave}") for wave in waves)
+        yield from (
+            f"{'':<8} {name}: {used(usage)}"
+            for name, usage in zip(names, waves.values(), strict=True)
+        )
 
 
 def _next(record: Record) -> str:
@@ -94,7 +120,8 @@ def used(usage: Usage) -> str:
     text = tokens(usage)
     if not text:
         return "no tokens"
-    return f"{text}, {count(usage.calls, 'call')}, {money(usage.cost)}"
+    cached = f", {usage.cache_hit_rate:.0%} of the input from a cache" if usage.cached else ""
+    return f"{text}, {count(usage.calls, 'call')}, {money(usage.cost)}{cached}"
 
 
 def _task(record: Record, task_id: str) -> Iterator[str]:

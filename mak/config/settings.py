@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from mak.config.endpoints import EndpointSettings, Id
+from mak.config.endpoints import EndpointSettings, Id, PriceSettings
 from mak.config.sections import Section, Specs, Texts
 from mak.config.validation import OURS
 
@@ -56,6 +56,17 @@ class Timeouts(Section):
 
     task: float = Field(default=600.0, gt=0)
     """One agent's answer to one task."""
+    attempt: float = Field(default=300.0, gt=0)
+    """One call to a model; it is made again while the task has time."""
+
+
+class Spending(Section):
+    """What one run may spend on models; checked before every call."""
+
+    max_total_tokens: int | None = Field(default=10_000_000, ge=1)
+    """Tokens in and out, of the planner and of all agents; null: no limit."""
+    max_usd: float | None = Field(default=None, gt=0)
+    """US dollars; a model whose price is not known is then refused; unset: no limit."""
 
 
 class When(StrEnum):
@@ -132,6 +143,10 @@ class Config(Section):
     """How long repairs are tried."""
     timeouts: Timeouts = Timeouts()
     """Deadlines."""
+    session: Spending = Spending()
+    """What one run may spend."""
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)
+    """Prices by model spec (`endpoint:model`), before those of endpoints and of the price table."""
     endpoints: dict[Id, EndpointSettings] = Field(default_factory=dict)
     """Where else models can be asked, by an id that works wherever a provider's name does."""
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from mak.model import Aspect, NodeId, Plan, Task
 from mak.plan.shown import CHARS_PER_TOKEN
-from mak.providers.vendors import VENDORS
+from mak.providers import Setup, Spec, parse
 from mak.source import Sources
 
 #: ``price(model_spec, input_tokens, output_tokens)`` in US dollars; None: not known.
-Price = Callable[[str, int, int], float | None]
+Price = Callable[[Spec, int, int], float | None]
 
 #: Characters of every agent's prompt that are not source: rules, request, decisions.
 _RULES = 5_000
@@ -62,17 +62,23 @@ def hot_nodes(plan: Plan) -> tuple[tuple[NodeId, int], ...]:
 
 
 def estimate(
-    plan: Plan, sources: Sources, *, models: Sequence[str] = (), price: Price | None = None
+    plan: Plan,
+    sources: Sources,
+    *,
+    models: Sequence[str] = (),
+    setup: Setup | None = None,
+    price: Price | None = None,
 ) -> Estimate:
     """Return the range of tokens and cost of a grounded plan.
 
     `models` answer the tasks that name none, in turn. Agents that ask no endpoint take no tokens.
     """
-    price = price or list_price
+    setup = setup or Setup()
+    price = price or _list_price(setup)
     ranges = []
     for index, task in enumerate(plan.tasks):
         spec = task.model or (models[index % len(models)] if models else "")
-        ranges.append((task.id, _range(task, sources, spec, price)))
+        ranges.append((task.id, _range(task, sources, parse(spec, setup) if spec else None, price)))
     return Estimate(
         sum(found.tokens_low for _, found in ranges),
         sum(found.tokens_high for _, found in ranges),
@@ -82,20 +88,15 @@ def estimate(
     )
 
 
-def list_price(spec: str, input_tokens: int, output_tokens: int) -> float | None:
-    """Return the list price of a call to a vendor's model; None for an endpoint without one."""
-    from mak.providers.prices import Counts, price
+def _list_price(setup: Setup) -> Price:
+    from mak.providers.access import list_cost
+    from mak.providers.prices import Counts
 
-    name, _, model = spec.partition(":")
-    vendor = VENDORS.get(name)
-    if vendor is None:
-        return None
-    return price(Counts(input_tokens, output_tokens), name, model or vendor.model)
+    return lambda spec, given, made: list_cost(spec, Counts(given, made), setup)
 
 
-def _range(task: Task, sources: Sources, spec: str, price: Price) -> Range:
-    name = spec.partition(":")[0]
-    if name and name not in VENDORS and name != "local":
+def _range(task: Task, sources: Sources, spec: Spec | None, price: Price) -> Range:
+    if spec is not None and spec.endpoint is None:
         return Range(0, 0, 0.0, 0.0)
     own = sum(_size(node, sources) for node in task.writes)
     shown = own + sum(_size(node, sources) for node in task.reads)
@@ -105,6 +106,8 @@ def _range(task: Task, sources: Sources, spec: str, price: Price) -> Range:
         round(_ASKS * (_RULES + _OUTLINES + shown) / CHARS_PER_TOKEN),
         round(_ASKS * (answer + _PER_NEW * len(task.creates) + _THINKING)),
     )
+    if spec is None:
+        return Range(sum(low), sum(high), None, None)
     return Range(sum(low), sum(high), price(spec, *low), price(spec, *high))
 
 

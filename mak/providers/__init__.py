@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from mak.providers.client import Client
 from mak.providers.policy import Policy
+from mak.providers.session import Limits, Session
+from mak.providers.setup import Setup
+from mak.providers.spec import Spec, parse
 
-__all__ = ["Client", "Policy", "open_client"]
+__all__ = ["Client", "Limits", "Policy", "Session", "Setup", "Spec", "open_client", "parse"]
 
 
-def open_client(name: str, model: str, url: str, policy: Policy) -> Client:
-    """Open `model` (empty: the provider's default) at the provider `name`, or at `url`.
+def open_client(
+    spec: Spec | str,
+    policy: Policy,
+    setup: Setup | None = None,
+    session: Session | None = None,
+) -> Client:
+    """Open the model that a spec names.
 
-    Raises `UsageError` when the key that the provider needs is not in the environment.
+    Raises `UsageError` when the key that its endpoint needs is not there, and when the session has
+    a limit in dollars and no price is known.
     """
-    from mak.providers.vendors import open_provider
+    from mak.providers.opened import opened
 
-    provider, model = open_provider(name, model, url, policy)
-    return Client(provider, model, policy)
+    setup = Setup() if setup is None else setup
+    spec = parse(spec, setup) if isinstance(spec, str) else spec
+    return opened(spec, policy, setup, Session() if session is None else session)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anthropic
 import httpx2
@@ -15,14 +15,12 @@ from anthropic import AsyncAnthropic, transform_schema
 from anthropic.types import Message
 
 from mak.errors import AgentErrorKind as Kind
+from mak.providers.access import Access
 from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.policy import Policy
-from mak.providers.prices import Counts, tokens, usage
-from mak.providers.request import Completion, Request, Rung, Stop, Tally
-
-if TYPE_CHECKING:
-    from mak.providers.vendors import Endpoint
+from mak.providers.prices import Counts, tokens
+from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally
 
 _STOPS = {
     "end_turn": Stop.DONE,
@@ -43,10 +41,11 @@ class AnthropicProvider:
 
     rungs: tuple[Rung, ...] = (Rung.JSON_SCHEMA, Rung.TOOL, Rung.PROMPT)
 
-    def __init__(self, endpoint: Endpoint, policy: Policy) -> None:
-        self.name = endpoint.name
-        self.endpoint = shown(endpoint.url)
-        self._endpoint = endpoint
+    def __init__(self, access: Access, policy: Policy) -> None:
+        self.name = access.endpoint.id
+        self.endpoint = shown(access.url)
+        self.cuts = access.endpoint.local
+        self._access = access
         self._policy = policy
 
     def _client(self) -> AsyncAnthropic:
@@ -55,40 +54,73 @@ class AnthropicProvider:
             AsyncAnthropic,
             lambda: AsyncAnthropic(
                 # Explicit, or the SDK would look for other credentials on this machine.
-                api_key=self._endpoint.key,
-                base_url=self._endpoint.url,
+                api_key=self._access.key,
+                base_url=self._access.url,
                 max_retries=0,
-                http_client=http_client(self._endpoint.url, self._policy),
+                default_headers=dict(self._access.endpoint.headers),
+                http_client=http_client(self._access.url, self._policy),
             ),
         )
 
     async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
         """Make one call; see `Provider`."""
-        asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
+        asking = self._asking(model, rung)
         message: Message | None = None
         broken = ""
         try:
             async with self._client().messages.stream(**_arguments(model, request, rung)) as stream:
+                tally.headers = stream.response.headers
                 kind = stream.response.headers.get("content-type", "text/event-stream")
                 if not kind.startswith("text/event-stream"):
                     raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
                 async for _ in stream:
                     message = stream.current_message_snapshot
+                    tally.began()
         except (anthropic.AnthropicError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
             found = _BROKEN_INPUT.search(str(error))
             if found is None:
-                raise explain(error, anthropic, asking) from None
+                raise explain(error, asking, anthropic) from None
             broken = found[1]
         finally:
             if message is not None:
                 counts = _counts(message, request)
-                priced_as = self._endpoint.priced_as
-                tally.usage = usage(counts, priced_as, message.model or model)
+                tally.usage = self._access.tariff.usage(counts, message.model or model)
         if message is None:
             raise asking.error(Kind.MALFORMED, "the stream held no message")
         if broken:
             return Completion(broken, Stop.DONE, message.model or model, rung)
         return _completion(message, model, rung)
+
+    async def models(self) -> tuple[Published, ...]:
+        """See `Provider`."""
+        asking = self._asking("its models", Rung.PROMPT)
+        try:
+            return tuple(
+                [_published(each) async for each in self._client().models.list(limit=1000)]
+            )
+        except (anthropic.AnthropicError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
+            raise explain(error, asking, anthropic) from None
+
+    async def look(self, model: str) -> Published | None:
+        """See `Provider`; what is published comes with the list of models."""
+        return None
+
+    def _asking(self, model: str, rung: Rung) -> Asking:
+        return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
+
+
+def _published(info: Any) -> Published:
+    schema = getattr(getattr(info, "capabilities", None), "structured_outputs", None)
+    retires = getattr(info, "retires_at", None)
+    return Published(
+        info.id,
+        info.display_name or "",
+        getattr(info, "max_input_tokens", None),
+        getattr(info, "max_tokens", None),
+        getattr(schema, "supported", None),
+        str(getattr(info, "lifecycle", None) or ""),
+        str(retires)[:10] if retires else "",
+    )
 
 
 def _arguments(model: str, request: Request, rung: Rung) -> dict[str, Any]:

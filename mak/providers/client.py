@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import anyio
 
 from mak.errors import AgentErrorKind as Kind
 from mak.model import Usage
+from mak.providers import secrets
 from mak.providers.faults import PASSING
-from mak.providers.gate import backoff, gate
-from mak.providers.ladder import ladder
+from mak.providers.first import first
+from mak.providers.gate import Closed, Gate, backoff
+from mak.providers.ladder import Ladder
 from mak.providers.policy import Policy
-from mak.providers.prices import tokens
+from mak.providers.prices import Counts, tokens
 from mak.providers.request import (
     IN_WORDS,
     Completion,
     NoAnswer,
     Provider,
+    Published,
     Request,
     Rung,
     Stop,
     Tally,
 )
+from mak.providers.session import Cost, Session
 
 #: A server that finds the room asked for the answer too large.
 _ROOM = re.compile(r"max_(completion_|output_)?tokens|maximum .*output tokens", re.IGNORECASE)
@@ -35,15 +40,20 @@ _LEAST_WINDOW = 1024
 _CUT = 0.5
 
 
+@dataclass(frozen=True, slots=True)
 class Client:
     """One model at one provider; callers in this process share its quota and what it learns."""
 
-    def __init__(self, provider: Provider, model: str, policy: Policy) -> None:
-        self.model = model
-        self.policy = policy
-        self._provider = provider
-        self._gate = gate(provider.endpoint, model, policy.concurrency)
-        self._ladder = ladder(provider.endpoint, model, provider.rungs)
+    provider: Provider
+    model: str
+    policy: Policy
+    gate: Gate
+    ladder: Ladder
+    session: Session
+    #: What counts of tokens cost; None: no price is known.
+    price: Callable[[Counts], float | None]
+    #: Told of every answer, for a recording.
+    record: Callable[[Request, Completion], None] = lambda request, completion: None
 
     async def complete(self, request: Request, *, total: float | None = None) -> Completion:
         """Ask, and ask again what may pass, for at most `total` seconds (None: the policy's).
@@ -66,11 +76,19 @@ class Client:
 
     def shapeless(self, rung: Rung) -> None:
         """Say that an answer on `rung` was not of the shape that was asked for."""
-        self._ladder.shapeless(rung)
+        self.ladder.shapeless(rung)
 
     def shaped(self, rung: Rung) -> None:
         """Say that an answer on `rung` was of the shape that was asked for."""
-        self._ladder.shaped(rung)
+        self.ladder.shaped(rung)
+
+    async def look(self) -> Published | None:
+        """Ask what the model can do; None where nobody says."""
+        try:
+            with anyio.fail_after(self.policy.connect):
+                return await self.provider.look(self.model)
+        except (NoAnswer, TimeoutError):
+            return None
 
 
 class _Question:
@@ -79,9 +97,9 @@ class _Question:
     def __init__(self, client: Client, request: Request) -> None:
         self.client = client
         self.policy = client.policy
-        self.provider = client._provider
-        self.gate = client._gate
-        self.ladder = client._ladder
+        self.provider = client.provider
+        self.gate = client.gate
+        self.ladder = client.ladder
         self.request = request
         self.what = f"asking {client.model} at {self.provider.endpoint}"
         self.spent = Usage()
@@ -107,20 +125,61 @@ class _Question:
                 return replace(completion, usage=self.spent)
 
     async def call(self, rung: Rung) -> Completion:
+        client = self.client
         request = _dressed(replace(self.request, max_tokens=self.room), rung)
-        tally = Tally()
-        async with self.gate.admit():
-            try:
-                with anyio.fail_after(self.policy.deadline):
-                    return await self.provider.complete(self.client.model, request, rung, tally)
-            except TimeoutError:
-                raise NoAnswer(
-                    f"{self.what}: the answer was not complete within {self.policy.deadline:g} s",
-                    kind=Kind.TIMEOUT,
-                ) from None
-            finally:
-                self.last = tally.usage
-                self.spent += self.last
+        client.session.refuse_stopped(self.provider.endpoint, client.model)
+        begins = hash((request.system, request.shared))
+        key = (self.provider.endpoint, client.model, rung, begins)
+        async with first(key, self.policy.first) as began:
+            # Whoever waited for the first call may find another rung, or an endpoint of no use.
+            if self.ladder.rung is rung:
+                client.session.refuse_stopped(self.provider.endpoint, client.model)
+                return await self.admitted(request, rung, began)
+        return await self.call(self.ladder.rung)
+
+    async def admitted(self, request: Request, rung: Rung, began: Callable[[], None]) -> Completion:
+        """Wait until one more call may be made, and make it."""
+        try:
+            async with self.gate.admit(self.policy.max_wait):
+                return await self.budgeted(request, rung, began)
+        except Closed as closed:
+            raise NoAnswer(
+                f"{self.what}: it asked to be left alone for {closed.pause:.0f} s more, "
+                f"longer than {self.policy.max_wait:g} s",
+                kind=Kind.RATE_LIMITED,
+                retry_after=closed.pause,
+                hint="what has landed stays; go on later: mak run --recover",
+            ) from None
+
+    async def budgeted(self, request: Request, rung: Rung, began: Callable[[], None]) -> Completion:
+        """Make one call within the budget; what it took is counted, whatever comes of it."""
+        client = self.client
+        given = tokens(request.system, request.shared, request.prompt)
+        price = client.price(Counts(given, request.max_tokens))
+        most = Cost(given + request.max_tokens, price)
+        tally = Tally(began)
+        await client.session.reserve(most, self.what)
+        try:
+            with anyio.fail_after(self.policy.deadline):
+                completion = await self.provider.complete(client.model, request, rung, tally)
+        except TimeoutError:
+            raise NoAnswer(
+                f"{self.what}: the answer was not complete within {self.policy.deadline:g} s",
+                kind=Kind.TIMEOUT,
+            ) from None
+        finally:
+            self.last = tally.usage
+            self.spent += self.last
+            client.session.settle(most, self.last)
+            self.gate.heed(tally.headers, self.policy.max_wait)
+        completion = replace(
+            completion,
+            text=secrets.redact(completion.text),
+            detail=secrets.redact(completion.detail),
+            usage=self.last,
+        )
+        client.record(self.request, completion)
+        return completion
 
     async def again(self, completion: Completion) -> bool:
         """Whether to ask once more after an answer that came."""
@@ -148,10 +207,10 @@ class _Question:
                     hint="split the task, or choose a model with a larger context window",
                 )
             case Stop.DONE:
-                self.refuse_cut_prompt(completion)
+                self.refuse_cut_prompt()
         return False
 
-    def refuse_cut_prompt(self, completion: Completion) -> None:
+    def refuse_cut_prompt(self) -> None:
         """Raise where the server counted far fewer tokens than it was sent.
 
         Some local servers drop the start of a prompt that is larger than their window and answer
@@ -159,7 +218,7 @@ class _Question:
         """
         counted = self.last.input
         sent = tokens(self.request.system, self.request.shared, self.request.prompt)
-        if self.provider.name != "local" or self.last.estimated or counted < _LEAST_WINDOW:
+        if not self.provider.cuts or self.last.estimated or counted < _LEAST_WINDOW:
             return
         if counted < sent * _CUT:
             raise NoAnswer(
@@ -179,15 +238,15 @@ class _Question:
             self.room = self.ladder.room = max(_LEAST_ROOM, self.room // 2)
             return
         if error.kind not in PASSING:
+            self.client.session.stop(self.provider.endpoint, self.client.model, error)
             raise self.final(error, "")
         wait = error.retry_after
         if wait is not None and wait > self.policy.max_wait:
+            self.gate.pushed_back(wait)
             raise self.final(
                 error, f"; it asks to wait {wait:.0f} s, more than {self.policy.max_wait:g} s"
             )
-        unreachable = error.kind is Kind.UNREACHABLE
-        most = self.policy.retries_unreachable if unreachable else self.policy.retries
-        if self.retries >= most:
+        if self.retries >= self.most_retries(error.kind):
             raise self.final(error, f"; given up after {self.retries + 1} tries")
         if error.kind in (Kind.RATE_LIMITED, Kind.OVERLOADED):
             later = backoff(self.policy.backoff, self.policy.backoff_max, self.retries)
@@ -197,6 +256,16 @@ class _Question:
         else:
             await self.pause(self.retries)
         self.retries += 1
+
+    def most_retries(self, kind: Kind) -> int:
+        """How often to ask again after an error that may pass."""
+        match kind:
+            case Kind.UNREACHABLE:
+                return self.policy.retries_unreachable
+            case Kind.MALFORMED:
+                return self.policy.retries_malformed
+            case _:
+                return self.policy.retries
 
     async def pause(self, attempt: int) -> None:
         await anyio.sleep(backoff(self.policy.backoff, self.policy.backoff_max, attempt))
@@ -216,6 +285,8 @@ def _dressed(request: Request, rung: Rung) -> Request:
     """Spell the schema out where the endpoint does not show it to the model."""
     if not request.schema or rung not in IN_WORDS:
         return request
+    if rung is Rung.PROMPT and request.envelope:
+        return replace(request, system=f"{request.system}\n\n{request.envelope}")
     words = (
         "Answer with one JSON object and nothing else: no prose, no code fence. "
         "It has to match this JSON Schema:\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from anyio.lowlevel import RunVar
@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class Closable(Protocol):
-    """An SDK client."""
+T = TypeVar("T")
 
-    def close(self) -> Awaitable[None]:
-        """Give up its connections."""
-        ...
-
-
-T = TypeVar("T", bound=Closable)
-
-_open: RunVar[dict[object, Closable]] = RunVar("mak.providers.connections")
+_open: RunVar[dict[object, Any]] = RunVar("mak.providers.connections")
 
 
 def client(owner: object, kind: type[T], make: Callable[[], T]) -> T:
@@ -45,7 +37,8 @@ async def close() -> None:
     clients = _open.get({})
     while clients:
         _, found = clients.popitem()
-        await found.close()
+        # SDKs call it close, httpx2 aclose.
+        await (getattr(found, "aclose", None) or found.close)()
 
 
 def http_client(url: str, policy: Policy) -> httpx2.AsyncClient:

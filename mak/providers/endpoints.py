@@ -118,6 +118,7 @@ def _own(
         key_names=(f"{variable}_API_KEY",),
         url_name="OLLAMA_HOST" if wire is Wire.OLLAMA else f"{variable}_BASE_URL",
         rungs=rungs,
+        prices=(("*", Price(0.0, 0.0)),),
         local=True,
     )
 

@@ -7,18 +7,18 @@ surfaces as whatever the code that trusted it raises. Everything is mapped to on
 
 from __future__ import annotations
 
-import email.utils
 import errno
 import json
 import re
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from mak.errors import AgentErrorKind as Kind
+from mak.providers import secrets
+from mak.providers.limits import retry_after
 from mak.providers.request import NoAnswer, Rung
 
 #: Kinds that may pass when asked again.
@@ -85,6 +85,7 @@ class Asking:
 
     def clean(self, text: str) -> str:
         """Return `text` on one line, short and without secrets."""
+        text = secrets.redact(text)
         for secret in self.secrets:
             text = text.replace(secret, "[redacted]")
         if re.match(r"\s*(<!doctype|<html)", text, re.IGNORECASE):
@@ -129,24 +130,28 @@ class Asking:
         return ""
 
 
-def explain(error: Exception, sdk: ModuleType, asking: Asking) -> NoAnswer:
-    """Turn what a call to `sdk` raised into the one error that MAK knows."""
+def explain(error: Exception, asking: Asking, sdk: ModuleType | None = None) -> NoAnswer:
+    """Turn what a call, made through `sdk` if any, raised into the one error that MAK knows."""
     import httpx2
 
-    if isinstance(error, sdk.APITimeoutError | httpx2.TimeoutException | TimeoutError):
+    if isinstance(error, NoAnswer):
+        return error
+    if isinstance(error, httpx2.TimeoutException | TimeoutError | _of(sdk, "APITimeoutError")):
         return asking.error(Kind.TIMEOUT, "timed out waiting for the endpoint")
-    if isinstance(error, sdk.APIResponseValidationError):
+    if isinstance(error, _of(sdk, "APIResponseValidationError")):
         return asking.error(Kind.MALFORMED, "the answer is not of the API's shape")
-    if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | OSError):
+    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+        return asking.error(Kind.BAD_REQUEST, f"not a usable base URL: {error}")
+    if isinstance(error, httpx2.TransportError | OSError | _of(sdk, "APIConnectionError")):
         if why := _unreachable(error):
             return asking.error(Kind.UNREACHABLE, f"nothing answers there: {why}")
         return asking.error(Kind.TRANSIENT, f"the connection failed: {_cause(error)}")
-    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
-        return asking.error(Kind.BAD_REQUEST, f"not a usable base URL: {error}")
-    if isinstance(error, sdk.APIStatusError):
-        return _from_status(error, error.status_code, error.response.headers, asking)
-    if isinstance(error, sdk.APIError):
-        return _from_status(error, 200, {}, asking)
+    known: Any = error
+    if isinstance(error, _of(sdk, "APIStatusError")):
+        said = (getattr(error, "error_code", ""), error, known.message)
+        return refused(known.status_code, known.response.headers, known.body, asking, *said)
+    if isinstance(error, _of(sdk, "APIError")):
+        return refused(200, {}, known.body, asking, "", error, known.message)
     if isinstance(error, json.JSONDecodeError | UnicodeError):
         return asking.error(Kind.MALFORMED, "the answer is not JSON")
     return asking.error(
@@ -190,19 +195,33 @@ def _roots(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _from_status(error: Any, status: int, headers: Mapping[str, str], asking: Asking) -> NoAnswer:
-    inner = _inner(error.body)
-    words = " ".join(
-        str(part)
-        for part in (
-            inner.get("type"),
-            inner.get("code"),
-            getattr(error, "error_code", None),
-            error,
-        )
-        if part
-    )
-    said = str(inner.get("message") or inner.get("detail") or error.message or error)
+class _Nothing(Exception):
+    """What no call raises."""
+
+
+def _of(sdk: ModuleType | None, name: str) -> type[Exception]:
+    """Return an exception of an SDK, where there is one."""
+    found: type[Exception] = getattr(sdk, name, _Nothing) if sdk else _Nothing
+    return found
+
+
+def refused(
+    status: int,
+    headers: Mapping[str, str],
+    body: Any,
+    asking: Asking,
+    code: str = "",
+    *said_too: object,
+) -> NoAnswer:
+    """Return what an answer other than 200 means, or (status 200) an error inside a stream.
+
+    `code` and `said_too` are what an SDK knows beside the body, the last of it for people.
+    """
+    inner = _inner(body)
+    known_words = (inner.get("type"), inner.get("code"), code, inner.get("message"), *said_too)
+    words = " ".join(str(part) for part in known_words if part)
+    told = said_too[-1] if said_too else body
+    said = str(inner.get("message") or inner.get("detail") or told or "no reason is given")
     in_stream = status == 200
     if in_stream:
         known = (str(inner.get(key)) for key in ("code", "type"))
@@ -256,15 +275,3 @@ def _kind(status: int, words: str, rung: Rung) -> Kind:
             return Kind.UNSUPPORTED_FORMAT
         return Kind.TRANSIENT
     return Kind.BAD_REQUEST
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that an endpoint asks to be left alone: given in ms, s or as a date."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        if re.fullmatch(r"\d+(\.\d+)?", value):
-            return float(value) * unit
-        date = email.utils.parsedate_tz(value) if value else None
-        if date:
-            return max(0.0, email.utils.mktime_tz(date) - time.time())
-    return None

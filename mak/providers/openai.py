@@ -5,8 +5,8 @@ Importing this takes a while, so it is done when an endpoint is opened and not b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,15 +16,21 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletionChunk
 
 from mak.errors import AgentErrorKind as Kind
+from mak.providers.access import Access
 from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.ladder import strict
 from mak.providers.policy import Policy
-from mak.providers.prices import Counts, tokens, usage
-from mak.providers.request import Completion, NoAnswer, Request, Rung, Stop, Tally
-
-if TYPE_CHECKING:
-    from mak.providers.vendors import Endpoint
+from mak.providers.prices import Counts, tokens
+from mak.providers.request import (
+    Completion,
+    NoAnswer,
+    Published,
+    Request,
+    Rung,
+    Stop,
+    Tally,
+)
 
 _STOPS = {
     "stop": Stop.DONE,
@@ -51,12 +57,14 @@ class OpenAIProvider:
         Rung.PROMPT,
     )
 
-    def __init__(self, endpoint: Endpoint, policy: Policy) -> None:
-        self.name = endpoint.name
-        self.endpoint = shown(endpoint.url)
-        self._endpoint = endpoint
+    def __init__(self, access: Access, policy: Policy) -> None:
+        self.name = access.endpoint.id
+        self.endpoint = shown(access.url)
+        self.cuts = access.endpoint.local
+        self._access = access
         self._policy = policy
-        official = (urlsplit(endpoint.url).hostname or "").endswith(".openai.com")
+        official = (urlsplit(access.url).hostname or "").endswith(".openai.com")
+        self._official = official
         self._room_fields = _ROOM_FIELDS if official else _ROOM_FIELDS[::-1]
         self._refused: set[str] = set()
 
@@ -65,10 +73,11 @@ class OpenAIProvider:
             self,
             AsyncOpenAI,
             lambda: AsyncOpenAI(
-                api_key=self._endpoint.key,
-                base_url=self._endpoint.url,
+                api_key=self._access.key,
+                base_url=self._access.url,
                 max_retries=0,
-                http_client=http_client(self._endpoint.url, self._policy),
+                default_headers=dict(self._access.endpoint.headers),
+                http_client=http_client(self._access.url, self._policy),
             ),
         )
 
@@ -99,26 +108,45 @@ class OpenAIProvider:
         return next((name for name in self._room_fields if name not in self._refused), "")
 
     async def _complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
-        asking = Asking(model, self.endpoint, rung, self._endpoint.key_name, self._endpoint.secrets)
+        asking = self._asking(model, rung)
         answer = _Answer(model)
         try:
             stream = await self._client().chat.completions.create(
                 **self._arguments(model, request, rung)
             )
             async with stream:
+                tally.headers = stream.response.headers
                 kind = stream.response.headers.get("content-type", "text/event-stream")
                 if not kind.startswith("text/event-stream"):
                     raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
                 chunks: AsyncIterator[ChatCompletionChunk] = stream
                 async for chunk in chunks:
                     answer.add(chunk)
+                    tally.began()
         except (openai.OpenAIError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
-            raise explain(error, openai, asking) from None
+            raise explain(error, asking, openai) from None
         finally:
             if answer.began:
-                counts = answer.counts(request)
-                tally.usage = usage(counts, self._endpoint.priced_as, answer.model)
+                tally.usage = self._access.tariff.usage(answer.counts(request), answer.model)
         return answer.completion(rung)
+
+    async def models(self) -> tuple[Published, ...]:
+        """See `Provider`."""
+        asking = self._asking("its models", Rung.PROMPT)
+        try:
+            page = await self._client().models.list()
+            return tuple(_published(each) for each in page.data)
+        except (openai.OpenAIError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
+            raise explain(error, asking, openai) from None
+
+    async def look(self, model: str) -> Published | None:
+        """See `Provider`: servers of one's own say in their list how much they can hold."""
+        if not self._access.endpoint.local:
+            return None
+        return next((each for each in await self.models() if each.id == model), None)
+
+    def _asking(self, model: str, rung: Rung) -> Asking:
+        return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
 
     def _arguments(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
         system = f"{request.system}\n\n{request.shared}" if request.shared else request.system
@@ -134,6 +162,9 @@ class OpenAIProvider:
             arguments[self._room_field] = request.max_tokens
         if "stream_options" not in self._refused:
             arguments["stream_options"] = {"include_usage": True}
+        if request.cache_key and self._official:
+            # Calls with one key go to one machine, which has read the prompt's beginning before.
+            arguments["prompt_cache_key"] = request.cache_key
         if request.schema:
             match rung:
                 case Rung.JSON_SCHEMA:
@@ -153,6 +184,30 @@ class OpenAIProvider:
                 case Rung.JSON_OBJECT:
                     arguments["response_format"] = {"type": "json_object"}
         return arguments
+
+
+#: What servers call the size of a window in their lists: vLLM, OpenRouter, LM Studio, Groq.
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "max_context_length", "context_window")
+
+
+def _published(info: Any) -> Published:
+    more: Mapping[str, Any] = info.model_extra or {}
+    meta = more.get("meta")
+    # llama.cpp tells it beside what the model was trained with.
+    told = [more.get(name) for name in _CONTEXT_FIELDS]
+    told += [meta.get("n_ctx") if isinstance(meta, dict) else None]
+    top = more.get("top_provider")
+    output = top.get("max_completion_tokens") if isinstance(top, dict) else None
+    takes = more.get("supported_parameters")
+    retires = more.get("shutdown_date") or getattr(info, "shutdown_date", None)
+    return Published(
+        info.id,
+        str(more.get("name") or ""),
+        next((value for value in told if isinstance(value, int) and value > 0), None),
+        output if isinstance(output, int) else None,
+        "structured_outputs" in takes if isinstance(takes, list) else None,
+        retires=str(retires)[:10] if retires else "",
+    )
 
 
 class _Answer:

@@ -20,13 +20,17 @@ class Policy:
     retries: int = 8
     #: The same where nothing answers at the address: a wrong one does not come right by waiting.
     retries_unreachable: int = 2
+    #: The same where what came is of no API: a page of a proxy, or JSON that is none.
+    retries_malformed: int = 2
     #: First pause between retries; doubles up to `backoff_max`. The endpoint's wish comes first.
     backoff: float = 0.5
     backoff_max: float = 20.0
     #: Longest pause that an endpoint may ask for before the question is given up.
     max_wait: float = 60.0
     #: Calls that may be under way at one (endpoint, model) at once.
-    concurrency: int = 8
+    concurrency: int = 16
+    #: Longest that others wait for the first call with a prompt to begin its answer.
+    first: float = 10.0
     #: Tokens that a truncated answer may be asked again with.
     max_output: int = 64_000
     #: Calls after the first when a stream ends before the model said it was done.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mak.model import Usage
+from mak.providers.endpoints import Price
 
 #: Characters that one token stands for, on average, where an endpoint counts nothing.
 CHARS_PER_TOKEN = 3.6
@@ -26,16 +27,28 @@ def tokens(*texts: str) -> int:
     return -(-sum(map(len, texts)) * 10 // int(CHARS_PER_TOKEN * 10))
 
 
-def usage(counts: Counts, vendor: str, model: str) -> Usage:
-    """Return `counts` with their price; without a `vendor`, or for an unknown model, it is None."""
-    return Usage(
-        input=counts.input,
-        output=counts.output,
-        cached=counts.cached,
-        calls=1,
-        cost=price(counts, vendor, model) if vendor else None,
-        estimated=counts.estimated,
-    )
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What calls to one endpoint cost."""
+
+    #: What a person says, before all else.
+    price: Price | None = None
+    #: Provider of the price table; empty: nobody's prices hold.
+    priced_as: str = ""
+
+    def cost(self, counts: Counts, model: str) -> float | None:
+        """Return what a call costs in US dollars; None where no price is known."""
+        if self.price is None:
+            return price(counts, self.priced_as, model) if self.priced_as else None
+        each = self.price
+        cached = each.input if each.cached is None else each.cached
+        fresh = counts.input - counts.cached
+        return (fresh * each.input + counts.cached * cached + counts.output * each.output) / 1e6
+
+    def usage(self, counts: Counts, model: str) -> Usage:
+        """Return the counts of one call with what it cost."""
+        cost = self.cost(counts, model)
+        return Usage(counts.input, counts.output, counts.cached, 1, cost, counts.estimated)
 
 
 def price(counts: Counts, vendor: str, model: str) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -61,6 +61,12 @@ class Request:
     schema_name: str = "reply"
     #: Tokens of the answer.
     max_tokens: int = 4096
+    #: How to write the answer down in the envelope encoding; empty: only JSON is read.
+    envelope: str = ""
+    #: Names the run, so that an endpoint sends calls of one run to where its prompt is cached.
+    cache_key: str = ""
+    #: Part of the texts that differs from run to run and means nothing.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +104,59 @@ class NoAnswer(AgentError):
 class Tally:
     """What one call has cost so far; readable also when the call is cut off or cancelled."""
 
-    __slots__ = ("usage",)
+    __slots__ = ("began", "headers", "usage")
 
-    def __init__(self) -> None:
+    def __init__(self, began: Callable[[], None] = lambda: None) -> None:
         self.usage = Usage()
+        #: Of the answer, in lower case; what an endpoint says about its limits is among them.
+        self.headers: Mapping[str, str] = {}
+        #: To be called when the answer begins: the prompt is read, and its format is taken.
+        self.began = began
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What an endpoint says about one of its models; None: it does not say."""
+
+    id: str
+    title: str = ""
+    #: Tokens of prompt and answer together.
+    context: int | None = None
+    #: Tokens of an answer.
+    max_output: int | None = None
+    #: Whether answers can be held to a JSON schema.
+    schema: bool | None = None
+    #: ``active``, ``deprecated``, ``retired``.
+    lifecycle: str = ""
+    #: Day (ISO 8601) on which it goes; empty: none is known.
+    retires: str = ""
 
 
 class Provider(Protocol):
     """One wire format at one endpoint."""
 
-    #: As in a model spec: ``anthropic``, ``openai``, ``local``.
+    #: The endpoint's id, as in a model spec.
     name: str
     #: Base URL without credentials; with the model it names the quota that callers share.
     endpoint: str
     rungs: tuple[Rung, ...]
+    #: Whether the server may drop the start of a long prompt without a word.
+    cuts: bool
 
     async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
         """Make one call, without retries or a deadline.
 
         What it costs goes to `tally`, also when it fails. Raises `NoAnswer` when nothing came.
+        """
+        ...
+
+    async def models(self) -> tuple[Published, ...]:
+        """List the endpoint's models. Raises `NoAnswer`."""
+        ...
+
+    async def look(self, model: str) -> Published | None:
+        """Ask what one model can do, where that takes a call of its own; None: nothing is known.
+
+        Raises `NoAnswer`.
         """
         ...

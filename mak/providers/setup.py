@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mak.providers.endpoints import PRESETS, Endpoint, Price
+from mak.providers.request import Published
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Setup:
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     #: Models by endpoint id where all of them are known; a spec with another one is refused.
     models: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: What endpoints said about models, by endpoint id and model.
+    published: Mapping[tuple[str, str], Published] = field(default_factory=dict)
     #: Prices by model spec (``endpoint:model``), before those of endpoint and table.
     prices: Mapping[str, Price] = field(default_factory=dict)
     #: File that keeps what was learned about endpoints from one process to the next.

@@ -10,7 +10,15 @@ from typing import Any
 import anyio
 import pytest
 
-from mak.agents import Assignment, NoAnswer, close, open_agents, open_planner, reply_schema
+from mak.agents import (
+    Assignment,
+    NoAnswer,
+    Reach,
+    close,
+    open_agents,
+    open_planner,
+    reply_schema,
+)
 from mak.errors import AgentErrorKind
 from mak.model import Insert, NodeId, Replace, Reply, ReplyStatus
 from tests.agents.conftest import tree
@@ -37,7 +45,7 @@ class Wire:
 
     def answer(self, assignment: Assignment, *turns: Turn, policy=QUICK) -> Reply:
         self.server.turns += turns
-        [agent] = open_agents([self.spec], policy=policy)
+        [agent] = open_agents([self.spec], Reach(policy))
 
         async def main() -> Reply:
             try:
@@ -179,7 +187,7 @@ def test_all_questions_about_one_task_share_its_time(wire, net):
 
 def test_cancelling_an_agent_returns_at_once_and_leaves_nothing_open(wire, net):
     wire.server.turns.append(Turn("x" * 800, drip=0.02))
-    [agent] = open_agents([wire.spec], policy=QUICK)
+    [agent] = open_agents([wire.spec], Reach(QUICK))
 
     async def main() -> bool:
         with anyio.move_on_after(0.1) as scope:
@@ -221,7 +229,7 @@ def test_additions_come_with_the_edit(wire, net):
 
 def test_a_planner_passes_text_and_outcomes_on(wire):
     wire.server.turns += [Turn('{"tasks": []}'), Turn("", refusal="No."), Turn("{", "truncated")]
-    ask = open_planner(wire.spec, tree({}), policy=replace(QUICK, max_output=16_384))
+    ask = open_planner(wire.spec, tree({}), Reach(replace(QUICK, max_output=16_384)))
 
     async def main():
         try:
@@ -243,7 +251,7 @@ def test_a_planner_passes_text_and_outcomes_on(wire):
 def test_a_third_party_mock_is_answered_within_the_rules(llmock, net, name, fault):
     """Its answers fit the schema at most: whatever comes, it ends as a reply, and politely."""
     FAULTS[fault](llmock)
-    [agent] = open_agents([f"{name}:model-{fault}"], policy=PATIENT)
+    [agent] = open_agents([f"{name}:model-{fault}"], Reach(PATIENT))
 
     async def main() -> Reply:
         try:

@@ -1,60 +1,12 @@
-"""One grammar for model specs, read in one place."""
+"""Agents and planners are opened from model specs, before anything is sent."""
 
 from __future__ import annotations
 
 import pytest
 
-from mak.agents import AGENTS, open_agents, open_planner, parse_spec
+from mak.agents import open_agents, open_planner
 from mak.errors import UsageError
 from tests.agents.conftest import tree
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("builtin", ("builtin", "", "")),
-        ("anthropic", ("anthropic", "", "")),
-        ("anthropic:claude-x", ("anthropic", "claude-x", "")),
-        ("openai:org/model:tag", ("openai", "org/model:tag", "")),
-        (
-            "local:qwen3:4b@http://127.0.0.1:8080/v1",
-            ("local", "qwen3:4b", "http://127.0.0.1:8080/v1"),
-        ),
-        ("local:a@b@https://u:p@h/v1", ("local", "a@b", "https://u:p@h/v1")),
-        ("scripted:/tmp/a b.yaml", ("scripted", "/tmp/a b.yaml", "")),
-        ("scripted:C:/x.yaml", ("scripted", "C:/x.yaml", "")),
-    ],
-)
-def test_specs_are_taken_apart(text, parts):
-    spec = parse_spec(text)
-    assert (spec.name, spec.rest, spec.url) == parts
-    assert str(spec) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("antropic:claude", "no provider is called 'antropic'; did you mean 'anthropic'?"),
-        ("OpenAI:gpt", "did you mean 'openai'?"),
-        ("claude-sonnet-5", "no provider is called 'claude-sonnet-5'"),
-        ("", "no provider is called ''"),
-        ("local:qwen3", "a local model needs its URL"),
-        ("local:@http://h", "a local model needs its URL"),
-        ("local:m@ftp://h", "a local model needs its URL"),
-    ],
-)
-def test_other_specs_are_refused_with_what_was_meant(text, said):
-    with pytest.raises(UsageError) as caught:
-        parse_spec(text)
-    assert said in str(caught.value)
-    assert caught.value.hint
-
-
-def test_the_hint_names_every_kind_of_agent():
-    with pytest.raises(UsageError) as caught:
-        parse_spec("nobody")
-    for kind in AGENTS.values():
-        assert kind.form in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["builtin:x", "scripted", "scripted:"])

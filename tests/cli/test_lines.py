@@ -20,6 +20,7 @@ from mak.events import (
     Reviewed,
     RunFinished,
     RunStarted,
+    Spent,
     TaskFailed,
     TaskSettled,
     TaskSkipped,
@@ -55,6 +56,10 @@ STORY: list[tuple[Event, str]] = [
     ),
     (TaskWaiting("b", "x.py::f", "a"), "wait     b: x.py::f is held by a"),
     (ReplyParked("a", 1, "edited", SPENT), "reply    a: edited, 1.2k tokens in, 340 out"),
+    (
+        Spent("a", 1, "claude", SPENT),
+        "spent    a in wave 1: claude, 1.2k tokens in, 340 out, $0.0123",
+    ),
     (
         ReplyRejected("a", 1, "elision", "the body is left out"),
         "reject   a (attempt 1): elision: the body is left out",
@@ -107,13 +112,13 @@ def test_every_kind_of_event_is_in_the_story() -> None:
 
 def test_progress_knows_who_works_who_waits_and_what_it_cost() -> None:
     progress = Progress()
-    for second, (event, _) in enumerate(STORY[:10]):
+    for second, (event, _) in enumerate(STORY[:11]):
         progress.update(event, float(second))
     assert progress.run == "r1" and progress.approved
     assert (progress.total, progress.waves) == (5, 2)
     working, waiting = progress.active.values()
     assert (working.task, working.state, working.attempt) == ("a", TaskState.RUNNING, 2)
-    assert working.since == 9.0
+    assert working.since == 10.0
     assert (waiting.task, waiting.state) == ("b", TaskState.PENDING)
     assert waiting.note == "waits for x.py::f (held by a)"
     assert progress.usage.input == 2 * SPENT.input

@@ -2,6 +2,7 @@ import pytest
 
 from mak.model import NodeId, Plan, Task
 from mak.plan import estimate, hot_nodes
+from mak.providers import Spec
 from tests.plan.repos import REPO, sources
 
 
@@ -54,8 +55,8 @@ def test_one_node_is_counted_by_its_bytes() -> None:
     tree = sources(REPO)
     calls: list[tuple[str, int, int]] = []
 
-    def price(spec: str, input: int, output: int) -> float:
-        calls.append((spec, input, output))
+    def price(spec: Spec, input: int, output: int) -> float:
+        calls.append((str(spec), input, output))
         return input + 10 * output
 
     node = NodeId("pkg/io/reader.py", "read")
@@ -76,8 +77,8 @@ def test_models_take_turns_unless_a_task_names_one() -> None:
     plan = Plan("r", (*plan.tasks, task("t3", creates="3.py", model="openai:z")))
     asked: list[str] = []
 
-    def price(spec: str, input: int, output: int) -> float:
-        asked.append(spec)
+    def price(spec: Spec, input: int, output: int) -> float:
+        asked.append(str(spec))
         return 1.0
 
     estimate(plan, sources(REPO), models=["anthropic:x", "openai:y"], price=price)

@@ -1,4 +1,4 @@
-"""Both wire formats against one loopback server."""
+"""Every wire format against one loopback server."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Wire:
     name: str
     server: FakeServer
     policy: Policy = QUICK
-    spec: tuple[str, str, str] = ("", "", "")
+    spec: str = ""
 
     def answers(self, *turns: Turn) -> Wire:
         self.server.turns.extend(turns)
         return self
 
     def client(self, policy: Policy | None = None) -> Client:
-        return open_client(*self.spec, policy or self.policy)
+        return open_client(self.spec, policy or self.policy)
 
     def ask(
         self,
@@ -69,6 +69,8 @@ class Wire:
     def room(self, number: int) -> int:
         """How many tokens request `number` allowed for its answer."""
         body = self.seen[number].body
+        if "options" in body:
+            return int(body["options"]["num_predict"])
         return int(body.get("max_completion_tokens") or body["max_tokens"])
 
 
@@ -96,12 +98,20 @@ def make_wire(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.root)
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.root}/v1")
-        url = f"{server.root}/v1" if name == "local" else ""
-        return Wire(name, server, spec=(name, "model-x", url))
+        monkeypatch.setenv("OLLAMA_API_KEY", KEY)
+        monkeypatch.setenv("OLLAMA_HOST", server.root)
+        url = f"@{server.root}/v1" if name == "local" else ""
+        return Wire(name, server, spec=f"{name}:model-x{url}")
 
     return make
 
 
 @pytest.fixture(params=["anthropic", "openai"])
+def sse(request: pytest.FixtureRequest, make_wire: Callable[[str], Wire]) -> Wire:
+    """The wires whose streams are server-sent events, with errors and refusals of their own."""
+    return make_wire(request.param)
+
+
+@pytest.fixture(params=["anthropic", "openai", "ollama"])
 def wire(request: pytest.FixtureRequest, make_wire: Callable[[str], Wire]) -> Wire:
     return make_wire(request.param)

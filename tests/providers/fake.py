@@ -1,4 +1,4 @@
-"""A loopback server that speaks both vendors' streaming formats and misbehaves as it is told."""
+"""A loopback server that speaks every wire's streaming format and misbehaves as it is told."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 ANSWER = '{"ok": true}'
 _prefixes = itertools.count(1)
 
-#: The same ending in the words of both vendors.
+#: The same ending in the words of each wire.
 STOPS = {
-    "done": ("end_turn", "stop"),
-    "truncated": ("max_tokens", "length"),
-    "refused": ("refusal", "stop"),
-    "filtered": ("refusal", "content_filter"),
-    "context": ("model_context_window_exceeded", "length"),
+    "done": ("end_turn", "stop", "stop"),
+    "truncated": ("max_tokens", "length", "length"),
+    "refused": ("refusal", "stop", "stop"),
+    "filtered": ("refusal", "content_filter", "stop"),
+    "context": ("model_context_window_exceeded", "length", "length"),
 }
 
 
@@ -72,6 +72,10 @@ class FakeServer:
         #: Turns of their own for requests that hold a text, whoever else asks in between.
         self.scripts: dict[str, list[Turn]] = {}
         self.seen: list[Seen] = []
+        #: What is told about models, by path: ``v1/models``, ``api/tags``, ``api/show``.
+        self.facts: dict[str, Any] = {}
+        #: Questions about models that were asked, with their bodies.
+        self.looked: list[tuple[str, dict[str, Any]]] = []
         #: Answers that were begun as streams: what a vendor would bill.
         self.streams = 0
         #: Connections that clients hold open.
@@ -100,9 +104,24 @@ class FakeServer:
                     fake.connections -= 1
                 super().finish()
 
+            def do_GET(self) -> None:
+                self._looked({})
+
+            def _looked(self, body: dict[str, Any]) -> None:
+                """Answer questions about models; what is not written down is not there."""
+                with fake._lock:
+                    path = self.path.split("/t", 1)[1].partition("/")[2]
+                    fake.looked.append((path, body))
+                    found = fake.facts.get(path)
+                turn = Turn(status=404, body={"error": "no such page"})
+                fake.answer(self, turn if found is None else Turn(body=found), {})
+
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 body = json.loads(self.rfile.read(length) or b"{}")
+                if self.path.endswith("/api/show"):
+                    self._looked(body)
+                    return
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 with fake._lock:
                     fake.seen.append(Seen(time.monotonic(), self.path, headers, body))
@@ -111,8 +130,6 @@ class FakeServer:
                     fake.answer(self, turn, body)
                 except OSError:
                     self.close_connection = True
-
-            do_GET = do_POST
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         # A path of its own: what one test taught the process about an endpoint ends with it.
@@ -157,11 +174,18 @@ class FakeServer:
             http.end_headers()
             http.wfile.write(data)
             return
-        anthropic = http.path.endswith("/messages")
-        events = self._anthropic(turn, body) if anthropic else self._openai(turn, body)
+        kind = "text/event-stream; charset=utf-8"
+        if http.path.endswith("/messages"):
+            events = self._anthropic(turn, body)
+        elif http.path.endswith("/api/chat"):
+            events, kind = self._ollama(turn, body), "application/x-ndjson"
+        else:
+            events = self._openai(turn, body)
         http.send_response(200)
-        http.send_header("content-type", "text/event-stream; charset=utf-8")
+        http.send_header("content-type", kind)
         http.send_header("transfer-encoding", "chunked")
+        for name, value in turn.headers.items():
+            http.send_header(name, value)
         http.end_headers()
         for number, event in enumerate(events):
             if turn.cut == number:
@@ -226,6 +250,25 @@ class FakeServer:
         if turn.garbage:
             events[3:3] = ["event: content_block_delta\ndata: {not json\n\n"]
         return events
+
+    def _ollama(self, turn: Turn, body: dict[str, Any]) -> list[str]:
+        def line(**data: Any) -> str:
+            return json.dumps({"model": body.get("model", ""), "created_at": "now", **data}) + "\n"
+
+        def said(content: str, **more: Any) -> str:
+            return line(message={"role": "assistant", "content": content}, **more)
+
+        texts = [turn.text[i : i + 8] for i in range(0, len(turn.text), 8)]
+        lines = [said(text, done=False) for text in ("", *texts)]
+        end: dict[str, Any] = {"done": True, "done_reason": STOPS[turn.stop][2]}
+        if turn.usage:
+            end |= {"prompt_eval_count": self.counted, "eval_count": 20}
+        lines.append(said("", **end))
+        if turn.error:
+            lines[2:2] = [line(error=turn.error["message"])]
+        if turn.garbage:
+            lines[2:2] = ["{not json\n"]
+        return lines
 
     def _openai(self, turn: Turn, body: dict[str, Any]) -> list[str]:
         def event(*choices: dict[str, Any], **more: Any) -> str:

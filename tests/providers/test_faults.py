@@ -106,31 +106,31 @@ def test_what_may_pass_is_asked_again(wire, name):
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_what_does_not_pass_is_given_up_with_its_reason(wire, name):
+def test_what_does_not_pass_is_given_up_with_its_reason(sse, name):
     turn, kind = PASSING[name]
-    wire.answers(*[turn] * 5)
+    sse.answers(*[turn] * 5)
     with pytest.raises(NoAnswer) as caught:
-        wire.ask(policy=FEW)
-    assert (caught.value.kind, len(wire.seen)) == (kind, 3)
+        sse.ask(policy=FEW)
+    assert (caught.value.kind, len(sse.seen)) == (kind, 3)
     assert "given up after 3 tries" in str(caught.value)
     assert len(str(caught.value)) < 500
 
 
-def test_a_stream_without_events_is_no_answer(wire):
-    wire.answers(*[Turn(body=b"<html>", content_type="text/event-stream")] * 3)
-    if wire.name == "openai":  # No event, no finish reason.
-        assert wire.ask().stop is Stop.INCOMPLETE
+def test_a_stream_without_events_is_no_answer(sse):
+    sse.answers(*[Turn(body=b"<html>", content_type="text/event-stream")] * 3)
+    if sse.name == "openai":  # No event, no finish reason.
+        assert sse.ask().stop is Stop.INCOMPLETE
         return
     with pytest.raises(NoAnswer) as caught:
-        wire.ask(policy=FEW)
+        sse.ask(policy=FEW)
     assert caught.value.kind is Kind.MALFORMED
     assert "held no message" in str(caught.value)
 
 
-def test_a_billing_error_in_the_stream_is_final(wire):
-    wire.answers(Turn(error={"type": "billing_error", "message": "No credit", "code": "x"}))
+def test_a_billing_error_in_the_stream_is_final(sse):
+    sse.answers(Turn(error={"type": "billing_error", "message": "No credit", "code": "x"}))
     with pytest.raises(NoAnswer) as caught:
-        wire.ask()
+        sse.ask()
     assert (caught.value.kind, caught.value.status) == (Kind.BILLING, None)
 
 
@@ -202,6 +202,7 @@ def test_nobody_listening_is_said_with_the_address(wire, monkeypatch, free_port)
     address = f"http://127.0.0.1:{free_port}"
     monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
+    monkeypatch.setenv("OLLAMA_HOST", address)
     with pytest.raises(NoAnswer) as caught:
         wire.ask(policy=replace(QUICK, retries=8))
     assert caught.value.kind is Kind.UNREACHABLE

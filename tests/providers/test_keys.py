@@ -11,15 +11,22 @@ import pytest
 
 from mak.errors import UsageError
 from mak.providers import Policy, open_client
+from mak.providers.access import Access, access
 from mak.providers.connect import close, is_loopback, shown
+from mak.providers.endpoints import PRESETS
 from mak.providers.request import NoAnswer, Request, Stop
-from mak.providers.vendors import VENDORS, endpoint
+from mak.providers.setup import Setup
 from tests.providers.conftest import KEY, QUICK
 from tests.providers.fake import Turn
 
 
+def opened(name: str) -> Access:
+    return access(PRESETS[name], Setup())
+
+
 @pytest.mark.parametrize(
-    ("name", "variable"), [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")]
+    ("name", "variable"),
+    [(each.id, each.key_names[0]) for each in PRESETS.values() if each.key_needed and each.model],
 )
 @pytest.mark.parametrize("value", [None, "", "  \n"])
 def test_a_missing_key_is_a_usage_error_that_names_it_and_the_way_without(
@@ -30,7 +37,7 @@ def test_a_missing_key_is_a_usage_error_that_names_it_and_the_way_without(
     else:
         monkeypatch.setenv(variable, value)
     with pytest.raises(UsageError) as caught:
-        open_client(name, "", "", Policy())
+        open_client(name, Policy())
     assert variable in str(caught.value)
     assert "builtin" in caught.value.hint
 
@@ -39,24 +46,25 @@ def test_a_missing_key_is_a_usage_error_that_names_it_and_the_way_without(
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch, value):
     monkeypatch.setenv("OPENAI_API_KEY", value)
     with pytest.raises(UsageError) as caught:
-        open_client("openai", "", "", Policy())
+        open_client("openai", Policy())
     assert value not in f"{caught.value} {caught.value.hint}"
 
 
 def test_a_key_is_read_without_the_line_break_that_files_end_with(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abc\n")
-    assert endpoint("openai", "").key == "sk-abc"
+    assert opened("openai").key == "sk-abc"
 
 
 def test_a_vendors_key_goes_to_the_vendor_or_where_its_variable_sends_it(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://gateway.example/v1")
-    found = endpoint("openai", "")
-    assert (found.url, found.priced_as) == (VENDORS["openai"].url, "openai")
+    found = opened("openai")
+    assert (found.url, found.tariff.priced_as) == (PRESETS["openai"].url, "openai")
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
-    found = endpoint("openai", "")
-    assert (found.url, found.key, found.priced_as) == ("https://gateway.example/v1", KEY, "")
+    found = opened("openai")
+    assert (found.url, found.key) == ("https://gateway.example/v1", KEY)
+    assert found.tariff.priced_as == ""
 
 
 # I18
@@ -98,15 +106,15 @@ def test_no_error_log_or_traceback_holds_the_key(wire, caplog, capfd, status):
 
 def test_no_object_shows_the_key(wire):
     client = wire.client()
-    provider = client._provider
-    shown_ = [repr(client), repr(provider), repr(provider._endpoint), str(provider.endpoint)]
+    provider = client.provider
+    shown_ = [repr(client), repr(provider), repr(provider._access), str(provider.endpoint)]
     assert not any(KEY in text for text in shown_)
 
 
 def test_a_password_in_a_url_is_not_shown(server, monkeypatch):
     url = server.root.replace("http://", "http://ada:s3cret-pw@")
     server.turns += [Turn(status=400, body={"error": {"message": f"bad url {url}"}})]
-    client = open_client("local", "m", url, QUICK)
+    client = open_client(f"local:m@{url}", QUICK)
 
     async def main() -> None:
         try:

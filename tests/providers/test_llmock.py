@@ -35,7 +35,7 @@ FINAL = {
 
 def ask(name: str, model: str) -> Completion:
     async def main() -> Completion:
-        client = open_client(name, model, "", PATIENT)
+        client = open_client(f"{name}:{model}", PATIENT)
         try:
             return await client.complete(Request("rules", "shared", "say hello"))
         finally:
@@ -71,7 +71,7 @@ def test_a_stalled_stream_runs_into_the_deadline_and_is_asked_again(llmock, prov
     llmock.stall(seconds=5)
 
     async def main() -> Completion:
-        client = open_client(provider, "model-stall", "", replace(PATIENT, idle=0.15))
+        client = open_client(f"{provider}:model-stall", replace(PATIENT, idle=0.15))
         try:
             return await client.complete(Request("rules", "shared", "say hello"))
         finally:

@@ -12,20 +12,20 @@ from tests.providers.conftest import KEY, QUICK, SCHEMA
 from tests.providers.fake import ANSWER, Turn
 
 
-def test_a_whole_answer_is_done_and_its_usage_includes_the_cache(wire):
-    got = wire.ask()
+def test_a_whole_answer_is_done_and_its_usage_includes_the_cache(sse):
+    got = sse.ask()
     assert (got.text.replace(" ", ""), got.stop) == (ANSWER.replace(" ", ""), Stop.DONE)
     assert (got.usage.input, got.usage.cached, got.usage.output) == (115, 100, 20)
     assert (got.usage.calls, got.usage.estimated) == (1, False)
     assert got.usage.cost is None  # No vendor's prices hold at this address.
 
 
-def test_the_question_is_streamed_with_its_schema_and_the_key_as_bearer(wire):
-    wire.ask()
-    [seen] = wire.seen
+def test_the_question_is_streamed_with_its_schema_and_the_key_as_bearer(sse):
+    sse.ask()
+    [seen] = sse.seen
     assert seen.body["stream"] is True
     assert seen.headers["authorization"] == f"Bearer {KEY}"
-    if wire.name == "anthropic":
+    if sse.name == "anthropic":
         sent = seen.body["output_config"]["format"]
         assert sent == {"type": "json_schema", "schema": SCHEMA}
         assert [part["text"] for part in seen.body["system"]] == ["the rules", "the shared part"]
@@ -65,12 +65,12 @@ def test_room_for_an_answer_stops_at_the_cap(wire):
     assert [wire.room(0)] == [1500] and len(wire.seen) == 1
 
 
-def test_a_refusal_is_an_outcome_and_not_asked_again(wire):
-    wire.answers(Turn("", "refused", refusal="I will not help with that."))
-    got = wire.ask()
+def test_a_refusal_is_an_outcome_and_not_asked_again(sse):
+    sse.answers(Turn("", "refused", refusal="I will not help with that."))
+    got = sse.ask()
     assert got.stop is Stop.REFUSED
     assert "I will not help with that." in got.detail
-    assert len(wire.seen) == got.usage.calls == 1
+    assert len(sse.seen) == got.usage.calls == 1
 
 
 def test_a_filtered_answer_is_an_outcome_and_not_asked_again(make_wire):

@@ -17,6 +17,7 @@ from mak.cli.main import main
 from mak.config import Config
 from mak.events import Event, TaskSettled
 from mak.model import RunState
+from mak.providers import gate
 from mak.store import Store
 from tests.conftest import git
 from tests.providers.conftest import KEY
@@ -121,9 +122,6 @@ CASES = {
     "broken chunk once": Case([Turn(garbage=True), GOOD], requests=2),
     "429": Case([status(429, "slow down")] * 9, ("HTTP 429: slow down", "9 tries"), 1, 9),
     "429 once": Case([status(429, "slow down", after="0.3"), GOOD], requests=2),
-    "429 for an hour": Case(
-        [status(429, "slow down", after="3600")], ("HTTP 429", "wait 3600 s, more than 60 s")
-    ),
     "529": Case([status(529, "overloaded")] * 9, ("HTTP 529: overloaded", "9 tries"), 1, 9),
     "529 once": Case([status(529, "overloaded"), GOOD], requests=2),
     "500": Case([status(500, "oh dear")] * 9, ("HTTP 500: oh dear", "9 tries"), 1, 9),
@@ -131,8 +129,6 @@ CASES = {
     "overloaded in the stream": Case(
         [Turn(error={"type": "overloaded_error", "message": "too busy"}), GOOD], requests=2
     ),
-    "bad key": Case([status(401, f"{KEY} is no key", after="")], ("HTTP 401", "_API_KEY")),
-    "no such model": Case([status(404, "no model-x", after="")], ("HTTP 404", "model's name")),
     "a page once": Case([PAGE, GOOD], requests=2),
     "only pages": Case(
         [PAGE] * 9,
@@ -274,6 +270,37 @@ def test_a_fault_of_one_agent_is_its_own_outcome(site, name):
     streams = sum(turn.status == 200 and turn.body is None for turn in case.turns)
     assert tasks["net"]["usage"]["calls"] == streams
     assert "--recover" not in site.said
+
+
+#: What every task would meet, until a person has done something about it, and what they read.
+HALTS = {
+    "429 for an hour": (status(429, "slow down", after="3600"), "wait 3600 s, more than 60 s"),
+    "bad key": (status(401, f"{KEY} is no key", after=""), "_API_KEY"),
+    "no credit": (status(402, "no credit left", after=""), "add credit"),
+    "no such model": (status(404, "no model-x", after=""), "model's name"),
+}
+
+
+@pytest.mark.parametrize("name", HALTS)
+def test_what_every_task_would_meet_holds_the_run_and_it_can_go_on(site, monkeypatch, name):
+    turn, said = HALTS[name]
+    site.server.scripts["n1 = shop.py::net"] = [turn, GOOD]
+    site.server.scripts["n1 = shop.py::Cart.total"] = [answer(TOTAL), answer(TOTAL)]
+    assert site.run() == 1
+    assert site.document["state"] == "held"
+    assert said in site.document["reason"] and said in site.said
+    assert f"mak run --recover {site.document['run']}" in site.said
+    assert site.holds()
+    assert len(site.asked("n1 = shop.py::net")) == 1
+    asked = len(site.asked("n1 = shop.py::Cart.total"))
+    monkeypatch.setattr(gate, "_gates", {})  # the hour is over
+    assert site.run("--recover") == 0
+    assert site.holds("net", "total", "count")
+    # What had been answered is not asked again.
+    assert len(site.asked("n1 = shop.py::Cart.total")) == 1 >= asked
+    assert len(site.asked(PLANNER)) == 1
+    usage = site.document["usage"]
+    assert usage["calls"] == site.server.streams == 4
 
 
 def plan(**parts: Any) -> Turn:

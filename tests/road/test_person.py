@@ -422,7 +422,7 @@ def test_what_failed_in_a_killed_run_has_still_failed_when_it_is_recovered(road)
         task("t", "a.py::one"),
         task("after", "b.py::two", depends_on=["bad"]),
     ]
-    broken = {"error": {"kind": "auth", "message": "no such key"}}
+    broken = {"error": {"kind": "bad_request", "message": "no such key"}}
     script = {"bad": [broken] * 2, "t": [reply(edited("n1", TEN))], "after": [removal("n1")]}
     assert road.killed("P6", tasks, script) == -signal.SIGKILL
     outcome = road.recover()

@@ -97,7 +97,7 @@ def test_a_failed_task_skips_its_dependants_and_the_rest_lands(make_road):
             task("c", "shop.py::Cart.count"),
         ],
         {
-            "a": [{"error": {"kind": "auth", "message": "no such key"}}],
+            "a": [{"error": {"kind": "bad_request", "message": "no such key"}}],
             "c": [reply(edited("n1", "    def count(self):\n        return 20\n"))],
         },
     )
@@ -143,7 +143,7 @@ def test_an_atomic_plan_lands_nothing_when_one_task_fails(make_road):
         [task("a", "shop.py::net"), task("b", "shop.py::Cart.total")],
         {
             "a": [reply(edited("n1", "def net(x):\n    return x + 1\n"))],
-            "b": [{"error": {"kind": "auth", "message": "no such key"}}],
+            "b": [{"error": {"kind": "bad_request", "message": "no such key"}}],
         },
         atomic=True,
     )

@@ -1,0 +1,114 @@
+"""An endpoint together with its key, and the only place that reads keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from mak.errors import UsageError
+from mak.providers import secrets
+from mak.providers.endpoints import PRESETS, Endpoint, Wire
+from mak.providers.prices import Counts, Tariff
+from mak.providers.setup import Setup
+from mak.providers.spec import Spec
+
+#: The SDKs insist on some key.
+NO_KEY = "not-needed"
+#: Shorter values are no secrets, and words would go missing from messages.
+_SHORTEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where calls go and with what."""
+
+    endpoint: Endpoint
+    url: str
+    key: str
+    #: The variable that the key came from; empty: there is none.
+    key_name: str
+    tariff: Tariff
+
+    def __repr__(self) -> str:
+        return f"Access({self.endpoint.id})"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that no message may hold."""
+        values = (self.key, unquote(urlsplit(self.url).password or ""))
+        return tuple(value for value in values if value != NO_KEY and len(value) >= _SHORTEST)
+
+
+def access(endpoint: Endpoint, setup: Setup, model: str = "") -> Access:
+    """Find URL and key of an endpoint; raise `UsageError` when it cannot be asked without one."""
+    key, key_name = "", ""
+    for variable in endpoint.key_names:
+        if key := _key(variable, setup.variables):
+            key_name = variable
+            break
+    if not key and endpoint.key_needed:
+        names = " or ".join(endpoint.key_names)
+        raise UsageError(
+            f"opening {endpoint.id}: {names} is not set",
+            hint=f"export {endpoint.key_names[0]}=…, or use the model spec builtin, "
+            "which needs no key",
+        )
+    url = _url(endpoint, setup.variables)
+    secrets.keep(key, unquote(urlsplit(url).password or ""))
+    return Access(endpoint, url, key or NO_KEY, key_name, tariff(endpoint, setup, model))
+
+
+def tariff(endpoint: Endpoint, setup: Setup, model: str) -> Tariff:
+    """Return what a model costs there: what a person says, else its vendor's list at its own host.
+
+    Needs no key.
+    """
+    price = setup.prices.get(f"{endpoint.id}:{model}") or endpoint.price(model)
+    at_home = _host(_url(endpoint, setup.variables)) == _host(endpoint.url)
+    return Tariff(price, endpoint.priced_as if at_home else "")
+
+
+def list_cost(spec: Spec, counts: Counts, setup: Setup) -> float | None:
+    """Return what a call to the model of a spec costs in US dollars; None: no price is known."""
+    if spec.endpoint is None:
+        return 0.0
+    return tariff(spec.endpoint, setup, spec.rest).cost(counts, spec.rest)
+
+
+def _host(url: str) -> str | None:
+    return urlsplit(url).hostname
+
+
+def _url(endpoint: Endpoint, variables: Mapping[str, str]) -> str:
+    """Return the base URL: what its variable says in the environment, else the endpoint's own."""
+    url = variables.get(endpoint.url_name, "").strip() if endpoint.url_name else ""
+    if not url:
+        return endpoint.url
+    return ollama_url(url) if endpoint.wire is Wire.OLLAMA else url
+
+
+def ollama_url(host: str) -> str:
+    """Return ``OLLAMA_HOST`` as a URL: servers listen on it, so that it may be any address."""
+    parts = urlsplit(host if "://" in host else f"http://{host}")
+    name = parts.hostname or "127.0.0.1"
+    name = "127.0.0.1" if name in ("0.0.0.0", "::") else name
+    name = f"[{name}]" if ":" in name else name
+    user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    port = parts.port or (443 if parts.scheme == "https" else 11434)
+    return urlunsplit((parts.scheme, f"{user}{name}:{port}", parts.path, "", ""))
+
+
+def _key(variable: str, variables: Mapping[str, str]) -> str:
+    key = variables.get(variable, "").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise UsageError(
+            f"reading the key in {variable}: it holds characters that no key has",
+            hint=f"set {variable} again, without quotes, spaces or line breaks",
+        )
+    return key
+
+
+def key_names() -> tuple[str, ...]:
+    """Return every variable that may hold the key of a preset."""
+    return tuple(name for preset in PRESETS.values() for name in preset.key_names)
