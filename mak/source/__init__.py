@@ -7,8 +7,9 @@ agent's edits into one file and proves that nothing else changed; `merge` joins 
 Nothing here does I/O or knows of Git.
 """
 
+from mak.source.append import Appendable, appendable, only_adds
 from mak.source.compiled import complaint, still_compiles
-from mak.source.draft import Draft, Proposal, path_of
+from mak.source.draft import Draft, Proposal, View, path_of
 from mak.source.edit import apply, compiles
 from mak.source.file import (
     Applied,
@@ -22,11 +23,12 @@ from mak.source.file import (
     unlike,
 )
 from mak.source.language import LANGUAGES, Language, split
-from mak.source.merge import merge
+from mak.source.merge import merge, merge_edits
 from mak.source.tree import Cache, Sources
 
 __all__ = [
     "LANGUAGES",
+    "Appendable",
     "Applied",
     "Cache",
     "Conflict",
@@ -37,13 +39,17 @@ __all__ = [
     "Rejected",
     "SourceFile",
     "Sources",
+    "View",
+    "appendable",
     "apply",
     "compiles",
     "complaint",
     "decode",
     "join",
     "merge",
+    "merge_edits",
     "of_file",
+    "only_adds",
     "path_of",
     "split",
     "still_compiles",

@@ -1,4 +1,8 @@
-"""The files of a wave as they will be: edits go in whole or not at all."""
+"""The files of a wave as they will be: edits go in whole or not at all.
+
+Edits of several tasks that did not see each other's are laid over each other in plan order
+(`mak.source.layers`), whatever order they come in.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mak.model import AddImport, Edit, Insert, NodeId
-from mak.source.edit import Applied, Rejected, apply
-from mak.source.file import SourceFile
+from mak.source.file import Rejected, SourceFile
+from mak.source.layers import Layer, Layers
 from mak.source.tree import Sources
 
 
@@ -21,6 +25,15 @@ def path_of(edit: Edit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A draft as it is at one moment: what an agent is shown."""
+
+    sources: Sources
+    #: Ranks of the tasks whose edits are in it.
+    ranks: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a set of edits would make of a draft; nothing has changed yet."""
 
@@ -30,6 +43,8 @@ class Proposal:
     deleted: frozenset[NodeId] = frozenset()
     #: Nodes whose signature differs, also those that were deleted or renamed.
     api_changed: frozenset[NodeId] = frozenset()
+    layers: Mapping[str, Layers] = field(default_factory=dict)
+    rank: int = 0
 
 
 @dataclass(slots=True)
@@ -41,6 +56,9 @@ class Draft:
     changes: dict[str, SourceFile | None] = field(default_factory=dict)
     #: Files that one proposal alone has changed, and that were checked with it.
     checked: set[str] = field(default_factory=set)
+    #: The edits of each file, as far as tasks may have to be put below others.
+    layers: dict[str, Layers] = field(default_factory=dict)
+    ranks: set[int] = field(default_factory=set)
     _sources: Sources | None = None
 
     @property
@@ -60,29 +78,58 @@ class Draft:
         """Return a file as it is in the base; None when there is none."""
         return self.base.file(path) if path in self.base else None
 
-    def propose(self, edits: Iterable[Edit], granted: frozenset[NodeId]) -> Proposal | Rejected:
-        """Try edits, of any number of files, in the order given within each file."""
+    def view(self) -> View:
+        """Return the draft as it is now, for an agent to see."""
+        return View(self.sources, frozenset(self.ranks))
+
+    def propose(
+        self,
+        edits: Iterable[Edit],
+        granted: frozenset[NodeId],
+        *,
+        view: View | None = None,
+        rank: int | None = None,
+    ) -> Proposal | Rejected:
+        """Try edits, of any number of files, in the order given within each file.
+
+        `view` is what their agent was shown (None: the draft as it is), `rank` the place of its
+        task in the plan (None: behind all others). Edits from an older view are merged with what
+        came since; what does not go together is rejected as ``merge``.
+        """
         by_path: dict[str, list[Edit]] = {}
         for edit in edits:
             by_path.setdefault(path_of(edit), []).append(edit)
-        results: dict[str, Applied] = {}
+        place = rank if rank is not None else max(self.ranks, default=-1) + 1
+        above = view.ranks if view is not None else frozenset(self.ranks)
+        stacks: dict[str, Layers] = {}
         for path, group in by_path.items():
-            result = apply(self.file(path), path, group, granted=granted, newer=self.base.newer)
-            if isinstance(result, Rejected):
-                return result
-            results[path] = result
-        applied = results.values()
+            layer = Layer(place, self._seen(path, view), above, tuple(group), granted)
+            stack = self.layers.get(path) or Layers(path, self.file(path))
+            laid = stack.add(layer, self.base.newer)
+            if isinstance(laid, Rejected):
+                return laid
+            stacks[path] = laid
+        applied = [stack.of(place) for stack in stacks.values()]
         return Proposal(
-            {path: result.file for path, result in results.items()},
+            {path: stack.top for path, stack in stacks.items()},
             changed=frozenset().union(*(a.changed for a in applied)),
             created=frozenset().union(*(a.created for a in applied)),
             deleted=frozenset().union(*(a.deleted for a in applied)),
             api_changed=frozenset().union(*(a.api_changed for a in applied)),
+            layers=stacks,
+            rank=place,
         )
+
+    def _seen(self, path: str, view: View | None) -> SourceFile | None:
+        if view is None:
+            return self.file(path)
+        return view.sources.file(path) if path in view.sources else None
 
     def accept(self, proposal: Proposal, *, checked: bool = False) -> None:
         """Make a proposal part of the draft; `checked`: the checks have seen all of it."""
         self._sources = None
+        self.layers.update(proposal.layers)
+        self.ranks.add(proposal.rank)
         for path, file in proposal.files.items():
             before = self.before(path)
             if checked and path not in self.changes:

@@ -1,9 +1,9 @@
 """Two versions of a file, made from the same base, in one file again, node by node.
 
-Per node the side that changed it wins; both sides may change a node only in the same way, and the
-header also when one of them only adds imports. Blank lines around a node are nobody's change.
-The order of nodes is merged three ways too. What comes out is cut again and compared with what
-went in.
+Per node the side that changed it wins. A node that both sides changed is merged by what is in it:
+imports as a set, everything else by its statements and elements (`mak.source.weave`). Blank lines
+around a node are nobody's change. The order of nodes is merged three ways too; new ones at one
+place stand in the order of the sides. What comes out is cut again and compared with what went in.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from mak.model import NodeId, NodeKind
+from mak.model import Node, NodeId, NodeKind
 from mak.source.edit import compiles
 from mak.source.file import Conflict, Newer, SourceFile
 from mak.source.header import add_imports
 from mak.source.imports import Name, imported
+from mak.source.items import Clash
 from mak.source.language import split
-from mak.source.text import is_blank
+from mak.source.python_merge import context_of_shell, merge_python
+from mak.source.text import BOM, is_blank
 
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
@@ -37,6 +39,28 @@ def merge(
     return _Merge(base, ours, theirs, newer).result()
 
 
+def merge_edits(
+    base: SourceFile, sides: Sequence[SourceFile], *, newer: Newer | None = None
+) -> SourceFile | Conflict:
+    """Merge any number of versions of `base`; what they add at one place stands in their order."""
+    merged = base
+    for side in sides:
+        result = merge(base, merged, side, newer=newer)
+        if isinstance(result, Conflict):
+            return result
+        merged = result
+    return merged
+
+
+def context_of_node(file: SourceFile, node: Node) -> str:
+    """Return what the statements of a node stand in, as `merge_python` calls it."""
+    scope = _scope(node.id)
+    if not scope:
+        return "module"
+    shell = NodeId(file.path, scope)
+    return "class" if file.get(shell) is None else context_of_shell(file.text(shell))
+
+
 class _Merge:
     def __init__(
         self, base: SourceFile, ours: SourceFile, theirs: SourceFile, newer: Newer | None
@@ -44,14 +68,15 @@ class _Merge:
         self.base, self.ours, self.theirs = base, ours, theirs
         self.newer = newer
         self.sides = [{node.id: node for node in file.nodes} for file in (base, ours, theirs)]
-        self.conflicts: list[NodeId] = []
+        #: Why nodes cannot be merged; empty: because both sides changed them.
+        self.conflicts: dict[NodeId, str] = {}
 
     def result(self) -> SourceFile | Conflict:
         texts = self._texts()
         self._find_moved_runs(texts)
+        self._find_rivals()
         if self.conflicts:
-            names = ", ".join(id.symbol for id in self.conflicts)
-            return Conflict(tuple(self.conflicts), f"both sides changed {names}")
+            return self._conflict()
         order = self._order(texts)
         if isinstance(order, Conflict):
             return order
@@ -63,6 +88,13 @@ class _Merge:
                 parts[index] = part + newline
         merged = split(b"".join(parts), self.base.path, newer=self.newer)
         return self._flaw(merged, order, parts) or merged
+
+    def _conflict(self) -> Conflict:
+        plain = [id.symbol for id, reason in self.conflicts.items() if not reason]
+        reasons = [f"{id.symbol}: {reason}" for id, reason in self.conflicts.items() if reason]
+        if plain:
+            reasons.insert(0, f"both sides changed {', '.join(plain)}")
+        return Conflict(tuple(self.conflicts), "; ".join(reasons))
 
     # ------------------------------------------------------------------------ texts
 
@@ -88,27 +120,78 @@ class _Merge:
             left = theirs if ours is None else ours
             if base is not None and left is not None and _trim(left) == _trim(base):
                 return None
-        elif base is None:
-            if _trim(ours) == _trim(theirs):
-                return ours
+        elif base is None and _trim(ours) == _trim(theirs):
+            return ours
         else:
-            parts = [
-                _merge_part(*part) for part in zip(*map(_parts, (base, ours, theirs)), strict=True)
-            ]
-            blank, core, end = parts
-            if core is None and id.symbol == "@header":
-                core = self._header()
-            if core is not None:
-                ours_blank, _, ours_end = _parts(ours)
-                chosen = ours_blank if blank is None else blank, ours_end if end is None else end
-                return chosen[0] + core + chosen[1]
-        self.conflicts.append(id)
+            return self._both(id, base or b"", ours, theirs)
+        self.conflicts[id] = ""
         return ours
+
+    def _both(self, id: NodeId, base: bytes, ours: bytes, theirs: bytes) -> bytes:
+        """Return the text of a node that both sides have, and made something else of."""
+        parts = [
+            _merge_part(*part) for part in zip(*map(_parts, (base, ours, theirs)), strict=True)
+        ]
+        blank, core, end = parts
+        if core is None or not base:
+            core = self._core(id, base, ours, theirs)
+        if core is None:
+            return ours
+        ours_blank, _, ours_end = _parts(ours)
+        return (ours_blank if blank is None else blank) + core + (ours_end if end is None else end)
+
+    def _core(self, id: NodeId, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+        """Merge what is in a node; note why it cannot be done."""
+        node = self.sides[1][id]
+        self.conflicts[id] = ""
+        if not base and node.kind not in _RUNS:
+            return None
+        if id.symbol == "@header" and (core := self._header()) is not None:
+            del self.conflicts[id]
+            return core
+        try:
+            core = self._woven(node, *(_parts(text)[1] for text in (base, ours, theirs)))
+        except Clash as clash:
+            self.conflicts[id] = str(clash)
+            return None
+        del self.conflicts[id]
+        return core
+
+    def _woven(self, node: Node, *cores: bytes) -> bytes:
+        codec = self.base.encoding.removesuffix("-sig")
+        mark = BOM if cores[1].startswith(BOM) else b""
+        texts = [core.removeprefix(BOM).decode(codec).encode() for core in cores]
+        is_class = node.kind is NodeKind.CLASS and len(self.ours.members(node.id)) > 1
+        merged = merge_python(texts[0], texts[1], texts[2], self._context(node), is_class=is_class)
+        return mark + merged.decode().encode(codec)
+
+    def _context(self, node: Node) -> str:
+        found = {context_of_node(file, node) for file in (self.base, self.ours, self.theirs)}
+        return next((context for context in ("numbered", "fields") if context in found), min(found))
+
+    def _find_rivals(self) -> None:
+        """Refuse one new name that the two sides bind in different nodes."""
+        known = {(_scope(id), name) for id, node in self.sides[0].items() for name in node.names}
+        bound: list[dict[tuple[str, str], set[NodeId]]] = []
+        for side in self.sides[1:]:
+            names: dict[tuple[str, str], set[NodeId]] = {}
+            for id, node in side.items():
+                for name in node.names:
+                    if (_scope(id), name) not in known:
+                        names.setdefault((_scope(id), name), set()).add(id)
+            bound.append(names)
+        for key in bound[0].keys() & bound[1].keys():
+            one, two = bound[0][key], bound[1][key]
+            if one != two and not one & two:
+                where = f"{min(one).symbol} and {min(two).symbol}"
+                self.conflicts[min(one)] = f"both sides bind `{key[1]}`, in {where}"
 
     def _header(self) -> bytes | None:
         """Return the header with the imports of both sides, when one side only added imports."""
         for kept, adding in ((self.ours, self.theirs), (self.theirs, self.ours)):
             names = self._only_adds(adding)
+            if names and any(name.target == "*" for name in names):
+                return None  # it may bind what the other side does
             if names is not None:
                 data = add_imports(kept, names)
                 return _parts(data)[1] if isinstance(data, bytes) else None
@@ -141,7 +224,7 @@ class _Merge:
                 and (other in ours) != (other in theirs)
             ]
             if len(copies) > 1:
-                self.conflicts.append(id)
+                self.conflicts[id] = ""
 
     # ------------------------------------------------------------------------ order
 
