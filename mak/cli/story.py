@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from mak.cli.lines import count, first, line, money, seconds, tokens
 from mak.cli.record import Record
+from mak.cli.reports.report import page
 from mak.cli.runs import next_command, when
 from mak.events import ReplyRejected, RunFinished
 from mak.model import (
     AddImport,
     Delete,
     Edit,
+    Finding,
     Insert,
     Replace,
     Reply,
@@ -51,10 +53,7 @@ def run(record: Record) -> Iterator[str]:
         yield from _task(record, each.id)
     if outcome and outcome.findings:
         yield ""
-        yield "findings"
-        for finding in outcome.findings:
-            at = f":{finding.line}" if finding.line else ""
-            yield f"  {finding.node}{at}  {finding.check}: {finding.message}"
+        yield from findings(outcome.findings)
     yield ""
     usage = outcome.usage if outcome else record.progress().usage
     yield f"used     {used(usage)}"
@@ -76,6 +75,20 @@ def _shares(spent: Sequence[Spend]) -> Iterator[str]:
             f"{'':<8} {name}: {used(usage)}"
             for name, usage in zip(names, waves.values(), strict=True)
         )
+
+
+def findings(found: Sequence[Finding]) -> Iterator[str]:
+    """Tell findings by check, each check with its page."""
+    from mak.checks import CHECKS
+
+    known = {check.id for check in CHECKS}
+    yield "findings"
+    for check in dict.fromkeys(finding.check for finding in found):
+        yield f"  {check}  {page(check)}" if check in known else f"  {check}"
+        for finding in found:
+            if finding.check == check:
+                at = f":{finding.line}" if finding.line else ""
+                yield f"    {finding.node}{at}  {finding.message}"
 
 
 def _next(record: Record) -> str:
