@@ -116,7 +116,15 @@ def of_file(function: Callable[[SourceFile], T]) -> Callable[[SourceFile], T]:
 
 def unlike(file: SourceFile, other: SourceFile) -> tuple[Sequence[Node], Sequence[Node]]:
     """Return the nodes of two versions of a file, between those that are alike at both ends."""
-    mine, theirs = file.nodes, other.nodes
+    # Every check of a change asks for the same two. Only nodes are kept: no file holds another.
+    known = file._known.get("unlike")
+    if known is None or known[0] is not other.nodes:
+        known = file._known["unlike"] = other.nodes, _unlike(file.nodes, other.nodes)
+    found: tuple[Sequence[Node], Sequence[Node]] = known[1]
+    return found
+
+
+def _unlike(mine: Sequence[Node], theirs: Sequence[Node]) -> tuple[Sequence[Node], Sequence[Node]]:
     shorter = min(len(mine), len(theirs))
     head = 0
     while head < shorter and _alike(mine[head], theirs[head]):

@@ -44,7 +44,8 @@ def put(
     target = worktree.root / path
     temporary = target.with_name(neighbour(path, tag))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if found.kind is Kind.ABSENT:
+            target.parent.mkdir(parents=True, exist_ok=True)
         _write(temporary, data, None if found.kind is Kind.ABSENT else target, mode, durable)
         if found.kind is not Kind.ABSENT:
             return _swap(worktree, path, temporary, found)

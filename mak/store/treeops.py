@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -271,6 +272,7 @@ def _component(name: str) -> str:
     return f"{name[:-1]}%21" if name.endswith("!") else name
 
 
+@lru_cache(4096)
 def _entry_name(symbol: str) -> str:
     return f"{quote(symbol, safe='')[:_NAME]}~{blob_id(symbol.encode())[:8]}"
 
