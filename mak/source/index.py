@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from mak.source import facts as facts_
@@ -20,6 +21,7 @@ from mak.source.text import python_codec
 from mak.source.tree import Sources
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][0-9A-Za-z_\x80-\xff]*")
+_SUFFIXES = (".py", ".pyi")
 _FACTS = f"facts-{facts_.VERSION}"
 _WORDS = "words-1"
 #: Files whose facts stay in memory; a big repository has a few thousand.
@@ -50,22 +52,25 @@ class Index:
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.paths = tuple(path for path in sources.paths if path.endswith((".py", ".pyi")))
-        self.modules = _modules_of(self.paths)
-        self._blobs = {path: sources.blob(path) for path in self.paths}
+        self.paths, self.modules = _modules_of(tuple(sources.paths))
 
     def facts(self, path: str) -> Facts | None:
         """Return what a file says about names; None when it does not parse or does not exist."""
-        blob = self._blobs.get(path)
-        if blob is None:
+        if not path.endswith(_SUFFIXES) or path not in self.sources:
             return None
+        blob = self.sources.blob(path)
         if blob not in _facts:
             self.load([path])
         return _facts[blob]
 
+    @cached_property
+    def _blobs(self) -> dict[str, str]:
+        return {path: self.sources.blob(path) for path in self.paths}
+
     def load(self, paths: Iterable[str]) -> None:
         """Read the facts of many files at once."""
-        wanted = {self._blobs[path]: path for path in paths if self._blobs[path] not in _facts}
+        blobs = {self.sources.blob(path): path for path in paths}
+        wanted = {blob: path for blob, path in blobs.items() if blob not in _facts}
         self._fill(wanted, _facts, _FACTS, self._scan, _write, _read)
 
     def mentioning(self, name: str) -> list[str]:
@@ -114,17 +119,18 @@ class Index:
         return b"\n%b\n" % b"\n".join(words)
 
 
-def _modules_of(paths: tuple[str, ...]) -> Modules:
-    """Return the modules of a tree; trees that differ in contents only share them."""
-    for known, modules in _trees:
-        if known == paths:
-            return modules
-    _trees.append((paths, Modules(paths)))
-    return _trees[-1][1]
+def _modules_of(paths: tuple[str, ...]) -> tuple[tuple[str, ...], Modules]:
+    """Return the Python files of a tree and its modules; trees of the same paths share them."""
+    for known, files, modules in _trees:
+        if known is paths or known == paths:
+            return files, modules
+    files = tuple(path for path in paths if path.endswith(_SUFFIXES))
+    _trees.append((paths, files, Modules(files)))
+    return _trees[-1][1:]
 
 
-#: The last few sets of paths, each with its modules.
-_trees: deque[tuple[tuple[str, ...], Modules]] = deque(maxlen=4)
+#: The last few sets of paths, each with its Python files and modules.
+_trees: deque[tuple[tuple[str, ...], tuple[str, ...], Modules]] = deque(maxlen=4)
 
 
 def _write(facts: Facts | None) -> bytes:

@@ -9,7 +9,7 @@ from typing import Protocol
 from mak.model import Node, NodeId
 from mak.source import packed
 from mak.source.collector import paused
-from mak.source.file import Newer, SourceFile
+from mak.source.file import Newer, SourceFile, of_file
 from mak.source.language import LANGUAGES, Whole, split
 from mak.source.packed import Cut
 from mak.source.python import NO_ANSWER, SUFFIXES, whole
@@ -163,7 +163,7 @@ class Sources:
         view._files = {path: file for path, file in self._files.items() if path in same}
         view._cuts = {path: cut for path, cut in self._cuts.items() if path in same}
         for path, file in files.items():
-            if file is not None and entries.get(path) == blob_id(file.data):
+            if file is not None and entries.get(path) == _blob(file):
                 view._files[path] = file
         return view
 
@@ -237,6 +237,10 @@ class _Overlay(Sources):
 
     @property
     def paths(self) -> Sequence[str]:
+        if self._paths is None and all(
+            file is not None and path in self._base for path, file in self._changes.items()
+        ):
+            self._paths = tuple(self._base.paths)
         if self._paths is None:
             kept = (path for path in self._base.paths if path not in self._changes)
             added = (path for path, file in self._changes.items() if file is not None)
@@ -249,7 +253,7 @@ class _Overlay(Sources):
         return path in self._base
 
     def blob(self, path: str) -> str:
-        return blob_id(self.file(path).data) if path in self._changes else self._base.blob(path)
+        return _blob(self.file(path)) if path in self._changes else self._base.blob(path)
 
     @property
     def cache(self) -> Cache | None:
@@ -281,6 +285,11 @@ class _Overlay(Sources):
 
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
         return _Overlay(self._base, {**self._changes, **changes})
+
+
+@of_file
+def _blob(file: SourceFile) -> str:
+    return blob_id(file.data)
 
 
 def _attributes(entries: Mapping[str, str]) -> dict[str, str]:
