@@ -125,6 +125,16 @@ def test_every_check_is_registered_and_documented_once() -> None:
     assert [cell.strip("`") for cell in rows(section(ARCHITECTURE, "Checks"))[1:]] == ids
 
 
+def test_every_check_has_a_page_that_says_what_to_do() -> None:
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs/checks").glob("*.md")}
+    assert {*pages} - {"README", "precision"} == {check.id for check in CHECKS}
+    for check in CHECKS:
+        page = pages[check.id]
+        assert page.startswith(f"# {check.id}\n")
+        assert "**What to do.**" in page
+        assert (f"mak: ignore[{check.id}]" in page) == check.for_people
+
+
 def test_every_command_is_registered() -> None:
     files = {path.stem for path in python_files("mak/cli/commands") if path.stem != "__init__"}
     assert {command.name for command in COMMANDS} == files

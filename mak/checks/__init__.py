@@ -10,13 +10,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from mak.checks import (
+    call,
     duplicate,
+    duplicate_key,
     elision,
     granted,
     gutting,
+    import_cycle,
     inert,
     interface,
     lost,
+    missing_field,
+    override,
     protected,
     syntax,
     unbound,
@@ -29,6 +34,7 @@ from mak.checks.protected import protected as protected_reason
 from mak.checks.trees import Files, Trees, introduced
 from mak.model import Finding
 from mak.source import Sources
+from mak.source.collector import paused
 from mak.source.names import references
 
 __all__ = [
@@ -57,6 +63,11 @@ CHECKS: tuple[Check, ...] = (
     unknown_import.CHECK,
     unknown_attribute.CHECK,
     unknown_export.CHECK,
+    call.CHECK,
+    missing_field.CHECK,
+    override.CHECK,
+    import_cycle.CHECK,
+    duplicate_key.CHECK,
 )
 
 
@@ -103,13 +114,15 @@ def check_trees(
         after={p: after.file(p) if p in after else None for p in changed},
         references=lambda node, files: references(before.overlay(files), node) if before else (),
         trees=trees,
+        by_person=True,
     )
     chosen = [
         check
         for check in CHECKS
         if check.for_people and (not select or check.id in select) and check.id not in ignore
     ]
-    found = [finding for check in chosen for finding in _judged(check, change, trees)]
+    with paused():
+        found = [finding for check in chosen for finding in _judged(check, change, trees)]
     order = {check.id: number for number, check in enumerate(CHECKS)}
     return tuple(
         sorted(

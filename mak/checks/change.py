@@ -43,6 +43,8 @@ class Change:
     #: The whole tree before and after; None: nothing is known but the files.
     trees: Trees | None = None
 
+    #: Whether a person made it, who is told place by place.
+    by_person: bool = False
     #: Files that the checks saw as they are here, before and after, when they judged one task.
     checked: frozenset[str] = frozenset()
 

@@ -23,8 +23,10 @@ from mak.checks.change import (
     plain,
 )
 from mak.checks.tree import Function, dotted, function
-from mak.model import Finding, Need, NodeId, NodeKind
+from mak.checks.view import Spot
+from mak.model import Finding, Need, NodeId, NodeKind, Place
 from mak.source import SourceFile
+from mak.source.facts import Call
 from mak.source.lacking import takers
 from mak.source.names import Reference, ReferenceKind
 from mak.source.signature import Arguments, Parameters, parameters_of
@@ -90,12 +92,16 @@ def _findings(change: Change) -> Iterator[Finding]:
                 gone.add(_qualname(definition))
             elif definition.scope[0] and after and definition.scope[0] not in classes:
                 continue  # the class is defined in another way, or comes from elsewhere
+            elif change.by_person:
+                if after is not None and definition.node.kind is not NodeKind.CLASS:
+                    yield from _misread(change, before, after, definition, edited)
             elif _is_lost(definition, after, change):
                 gone.add(_qualname(definition))
                 yield from _lost(change, definition, edited)
             elif after is not None and definition.node.kind is not NodeKind.CLASS:
                 yield from _changed(change, before, after, definition, edited)
-        yield from _lost_names(change, before, after, edited)
+        if not change.by_person:
+            yield from _lost_names(change, before, after, edited)
 
 
 # ---------------------------------------------------------------------------------- names that go
@@ -202,21 +208,14 @@ def _changed(
     definition: Definition,
     edited: frozenset[NodeId],
 ) -> Iterator[Finding]:
-    old, new = definition.node, after.get(definition.node.id)
-    if new is None or old.api == new.api or _has_overloads(before, definition):
+    both = _interfaces(before, after, definition)
+    if both is None:
         return
-    was, now = function(before, old), function(after, new)
-    if was is None or now is None:
-        return
-    interface, known = interface_of(now, new.kind), interface_of(was, old.kind)
-    if interface.replaces(known):
-        return
-    called = old.id
-    if definition.name in _CONSTRUCTORS:
-        called = NodeId(old.id.path, old.id.symbol.rpartition(".")[0])
+    known, interface = both
+    old = definition.node
     callers = dict.fromkeys(
         reference.node
-        for reference in change.references(called, change.after)
+        for reference in change.references(_called(definition), change.after)
         if _breaks(reference, interface, known)
         and not is_covered(reference.node.node, change.planned)
         # Whether a call that was edited is awaited is not known.
@@ -229,9 +228,84 @@ def _changed(
             old.id,
             f"{old.id} no longer takes the calls that {_list(left)} make{_s(left)}; keep those "
             "calls working (a new parameter with a default, at the end), or edit the callers too",
-            new.line,
+            after.node(old.id).line,
             _needs(left, f"calls {definition.name}, whose signature changes"),
         )
+
+
+def _misread(
+    change: Change,
+    before: SourceFile,
+    after: SourceFile,
+    definition: Definition,
+    edited: frozenset[NodeId],
+) -> Iterator[Finding]:
+    """Find calls that still fit and mean another thing, unless they were edited too."""
+    both = _interfaces(before, after, definition)
+    if both is None or change.trees is None:
+        return
+    known, interface = both
+    new = after.node(definition.node.id)
+    there = Place(after.path, after.code_line(new), new.signature)
+    if interface.is_property != known.is_property:
+        what = "which is a property now" if interface.is_property else "which is to be called now"
+    elif interface.is_async != known.is_async:
+        what = "which is to be awaited now" if interface.is_async else "which is not async any more"
+    else:
+        what = "whose parameters are others at these places now"
+    for reference in change.references(_called(definition), change.after):
+        call = reference.call
+        if reference.node.node in edited or not _breaks(reference, interface, known):
+            continue
+        if call is not None and interface.is_property == known.is_property:
+            arguments = arguments_of(call)
+            if not (interface.takes(arguments) or interface.unbound.may_accept(arguments)):
+                continue  # it does not fit: `mak.checks.call` says so
+        spot = Spot(reference.path, reference.start)
+        message = f"uses {definition.name} ({there.path}:{there.line}), {what}; edit this too"
+        yield Finding(
+            CHECK.id,
+            reference.node,
+            message,
+            change.trees.after.line(spot),
+            (Need(reference.node, write=True, why=message),),
+            None,
+            change.trees.after.column(spot),
+            (there,),
+            new.id,
+        )
+
+
+def _interfaces(
+    before: SourceFile, after: SourceFile, definition: Definition
+) -> tuple[Interface, Interface] | None:
+    """Return the interface of a function before and after, if callers may notice the difference."""
+    old, new = definition.node, after.get(definition.node.id)
+    if new is None or old.api == new.api or _has_overloads(before, definition):
+        return None
+    was, now = function(before, old), function(after, new)
+    if was is None or now is None:
+        return None
+    known, interface = interface_of(was, old.kind), interface_of(now, new.kind)
+    return None if interface.replaces(known) else (known, interface)
+
+
+def _called(definition: Definition) -> NodeId:
+    """Return what callers name: of a constructor, the class."""
+    node = definition.node.id
+    if definition.name in _CONSTRUCTORS:
+        return NodeId(node.path, node.symbol.rpartition(".")[0])
+    return node
+
+
+def arguments_of(call: Call) -> Arguments:
+    """Return what is known of the arguments of a call."""
+    return Arguments(
+        call.positional,
+        tuple(name for name, _ in call.keywords),
+        call.star or call.partial,
+        call.double_star or call.partial,
+    )
 
 
 def _breaks(reference: Reference, interface: Interface, known: Interface) -> bool:
@@ -243,12 +317,7 @@ def _breaks(reference: Reference, interface: Interface, known: Interface) -> boo
         return False
     if interface.is_async != known.is_async:
         return True
-    arguments = Arguments(
-        call.positional,
-        tuple(name for name, _ in call.keywords),
-        call.star or call.partial,
-        call.double_star or call.partial,
-    )
+    arguments = arguments_of(call)
     if known.takes(arguments):
         return not interface.parameters.keeps(arguments, known.parameters)
     # ``C.m(instance, …)``, or a call that was wrong before.
@@ -297,5 +366,9 @@ def _qualname(definition: Definition) -> str:
 
 
 CHECK = Check(
-    "interface", "an interface changed without those who use it", _findings, looks_beyond=True
+    "interface",
+    "an interface changed without those who use it",
+    _findings,
+    looks_beyond=True,
+    for_people=True,
 )

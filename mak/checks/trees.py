@@ -113,11 +113,21 @@ def introduced(
     moved = Counter[str]()
     for (_, text, _), count in old.items():
         moved[text] += count
+    spots = {(Spot(p.path, p.start), p.there): node for p, node in new if p.there is not None}
     for problem, node in new:
+        there, spot = problem.there, Spot(problem.path, problem.start)
+        mirrored = spots.get((there, spot)) if there is not None else None
         if moved[problem.text]:
             moved[problem.text] -= 1
-        else:
+        elif mirrored is None or _counts(problem, node, mirrored, edited):
             yield finding(check, problem, node, trees, edited)
+
+
+def _counts(problem: Problem, node: NodeId, mirrored: NodeId, edited: frozenset[NodeId]) -> bool:
+    """Whether, of two places that disagree with each other, this is the one to tell about."""
+    if (node in edited) != (mirrored in edited):
+        return node in edited
+    return problem.there is not None and Spot(problem.path, problem.start) > problem.there
 
 
 def finding(
@@ -144,16 +154,10 @@ def finding(
         view.line(spot),
         needs,
         problem.missing,
-        _column(view, spot),
+        view.column(spot),
         (place,) if place else (),
         blame,
     )
-
-
-def _column(view: View, spot: Spot) -> int:
-    data = view.data(spot.path)
-    start = max(data.rfind(b"\n", 0, spot.start), data.rfind(b"\r", 0, spot.start)) + 1
-    return len(data[start : spot.start].decode("utf-8", "replace")) + 1
 
 
 def _stem(path: str) -> str:

@@ -2,7 +2,8 @@
 
 An instance lacks one when its class, everything that derives from it and all of their bases are
 known, get their members from their text alone, and none of it binds the name; and when no file of
-the repository stores an attribute of that name in anything.
+the repository stores an attribute of that name in anything. A class that nothing makes instances of
+may be a mixin for others: only what it had before is missed there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from mak.model import NodeId
 from mak.source.facts import Context, Guard, Use
 from mak.source.graph import Has
 from mak.source.hierarchy import descendants
-from mak.source.names import qualified_name
+from mak.source.names import qualified, qualified_name, uses_of
 from mak.source.resolve import Derived, Instance, Module, Thing, Variable
 
 _OPEN = re.compile(rb"__dict__|__getattribute__|\btype\([^()]*,|locals\(\)|vars\(")
@@ -69,6 +70,35 @@ def _problem(view: View, path: str, start: int, owner: Thing, name: str) -> Prob
     )
 
 
+def _is_unset(view: View, klass: Variable, name: str) -> bool:
+    """Whether no class of the lineage binds a name, and none of their files stores it."""
+    if view.names.class_attribute(klass, name) is not None:
+        return False
+    return not any(
+        use.context is Context.STORE and use.names[-1] == name
+        for owner in view.names.lineage(klass).classes
+        for facts in [view.facts(owner.path)]
+        if facts is not None
+        for use in facts.uses(name)
+    )
+
+
+def _is_made(view: View, klass: Variable) -> bool:
+    """Whether the repository makes instances of a class itself."""
+    return any(
+        use.call is not None and position == len(use.names) - 1
+        for _, use, position, _ in uses_of(view.names, klass)
+    )
+
+
+def _had(was: View | None, view: View, klass: Variable, name: str) -> bool:
+    """Whether a class had an attribute before."""
+    if was is None or klass.path not in was.sources:
+        return False
+    old = qualified(was.names, klass.path, qualified_name(view.names, klass).split("."))
+    return old is not None and not _class_lacks(was, old, name)
+
+
 def _lacks(view: View, owner: Thing, name: str) -> bool:
     match owner:
         case Module():
@@ -78,7 +108,10 @@ def _lacks(view: View, owner: Thing, name: str) -> bool:
         case Instance(klass) | Derived(klass):
             key = klass, name
             if key not in view.lacking:
-                view.lacking[key] = _family_lacks(view, klass, name)
+                view.lacking[key] = _is_unset(view, klass, name) and (
+                    _family_lacks(view, klass, name)
+                    and (_had(view.was, view, klass, name) or _is_made(view, klass))
+                )
             return view.lacking[key]
         case _:
             return False

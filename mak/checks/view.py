@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mak.model import NodeId
 from mak.source import Sources
 from mak.source.facts import Facts
-from mak.source.graph import Graph, graph_of
+from mak.source.graph import CallSite, Graph, graph_of
 from mak.source.names import line_of, node_at
 from mak.source.positions import Positions
 from mak.source.python_ast import parse
@@ -48,6 +48,19 @@ class Problem(NamedTuple):
     missing: NodeId | None = None
 
 
+class Entry(NamedTuple):
+    """One key that a file gives a value in a table, or registers."""
+
+    #: What holds the keys, or takes them: a dotted name; empty for a literal table.
+    holder: tuple[str, ...]
+    key: str
+    start: int
+    #: What else has to be the same for two entries to be one and the same.
+    rest: str
+    #: The run of statements that it stands in, nothing else between.
+    run: int
+
+
 class View:
     """A tree and what has been found out about it; everything is looked up when asked."""
 
@@ -56,6 +69,12 @@ class View:
         #: The tree that this one came from, for rules about what is gone.
         self.was = was
         self._syntax: dict[str, Syntax | None] = {}
+        #: The modules that a file imports when it is loaded, with their places.
+        self.imports: dict[str, tuple[tuple[str, int], ...]] = {}
+        #: What a file registers, by what it registers with.
+        self.entries: dict[str, tuple[Entry, ...]] = {}
+        #: The calls of a file that surely fail, with what says so.
+        self.misfits: dict[str, tuple[tuple[CallSite, Variable], ...]] = {}
         #: Whether a class lacks an attribute, as far as anybody asked.
         self.lacking: dict[tuple[Variable, str], bool] = {}
 
@@ -95,6 +114,12 @@ class View:
     def line(self, spot: Spot) -> int:
         """Return the 1-based line of a place."""
         return line_of(self.sources, spot.path, spot.start)
+
+    def column(self, spot: Spot) -> int:
+        """Return the 1-based column of a place, in characters."""
+        data = self.data(spot.path)
+        start = max(data.rfind(b"\n", 0, spot.start), data.rfind(b"\r", 0, spot.start)) + 1
+        return len(data[start : spot.start].decode("utf-8", "replace")) + 1
 
     def node(self, spot: Spot) -> NodeId:
         """Return the node that holds a place."""

@@ -26,6 +26,8 @@ _FACTS = f"facts-{facts_.VERSION}"
 _WORDS = "words-1"
 #: Files whose facts stay in memory; a big repository has a few thousand.
 _KEPT = 4096
+#: From so many questions about words on, looking through all files for each takes longer.
+_MANY = 200
 
 T = TypeVar("T")
 
@@ -53,6 +55,7 @@ class Index:
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
         self.paths, self.modules = _modules_of(tuple(sources.paths))
+        self._asked = 0
 
     def facts(self, path: str) -> Facts | None:
         """Return what a file says about names; None when it does not parse or does not exist."""
@@ -80,8 +83,20 @@ class Index:
             self._fill(missing, _words, _WORDS, self._spell, bytes, bytes)
         if not name.isascii():
             return [path for path in self.paths if not _words[self._blobs[path]].isascii()]
+        self._asked += 1
+        if self._asked > _MANY:
+            return self._spelled.get(name.encode(), [])
         word = b"\n%b\n" % name.encode()
         return [path for path, blob in self._blobs.items() if word in _words[blob]]
+
+    @cached_property
+    def _spelled(self) -> dict[bytes, list[str]]:
+        """The files by word."""
+        found: dict[bytes, list[str]] = {}
+        for path, blob in self._blobs.items():
+            for word in _words[blob].split():
+                found.setdefault(word, []).append(path)
+        return found
 
     def _fill(
         self,

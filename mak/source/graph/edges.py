@@ -65,7 +65,7 @@ def edges_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
             for thing in _defined(names, variable):
                 direct = thing == variable
                 yield Edge(EdgeKind.EXPORT, path, text.start, end, thing, None, direct)
-    yield from _overrides(names, path, facts)
+    yield from overrides_in(names, path, facts)
 
 
 def _uses(names: Names, path: str, facts: Facts, heads: dict[int, EdgeKind]) -> Iterator[Edge]:
@@ -144,7 +144,8 @@ def _import(names: Names, path: str, facts: Facts, entry: Import) -> Iterator[Ed
             yield Edge(kind, path, start, end, meant, None, meant == thing)
 
 
-def _overrides(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
+def overrides_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
+    """Yield the edges from methods of a file to what they override."""
     for definition in facts.definitions:
         holder = facts.definition_of(definition.holder)
         if definition.is_class or holder is None or not holder.is_class:

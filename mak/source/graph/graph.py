@@ -11,7 +11,7 @@ from mak.source.graph.callable import Callable_, callable_of
 from mak.source.graph.calls import CallSite, calls_in
 from mak.source.graph.construct import constructor
 from mak.source.graph.doubt import is_certain, owner_is_sure
-from mak.source.graph.edges import Edge, EdgeKind, edges_in
+from mak.source.graph.edges import Edge, EdgeKind, edges_in, overrides_in
 from mak.source.graph.members import Has, has
 from mak.source.hierarchy import descendants
 from mak.source.names import line_of, names_of, node_at, refer, variables
@@ -154,8 +154,9 @@ class Graph:
 
     def overrides(self, path: str) -> Iterator[Override]:
         """Yield the methods of a file that override one in a base of the repository."""
-        for edge in self.edges(path):
-            if edge.kind is EdgeKind.OVERRIDE and isinstance(edge.target, Variable):
+        facts = self.names.facts(path)
+        for edge in overrides_in(self.names, path, facts) if facts is not None else ():
+            if isinstance(edge.target, Variable):
                 found = self._override(edge, edge.target)
                 if found is not None:
                     yield found
