@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, Definition, definitions, is_cut
-from mak.checks.tree import dotted, function, parse
+from mak.checks.tree import Function, dotted, function, parse
 from mak.model import Finding, Node, NodeKind
 from mak.source import SourceFile, decode, of_file
 
@@ -82,6 +82,8 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
     for name, count in _hides(after).items():
         if count > old[name]:
             node = next(d.node for d in definitions(after) if d.name == name and not d.scope[0])
+            if _is_used_before(after, node, name):
+                continue  # what was imported has done its service
             yield Finding(
                 CHECK.id,
                 node.id,
@@ -89,6 +91,22 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
                 "choose another name for one of them",
                 _code_line(after, node),
             )
+
+
+def _is_used_before(file: SourceFile, node: Node, name: str) -> bool:
+    """Whether code that runs before a definition is there, or while it is made, loads its name."""
+    todo: list[ast.AST] = [*(parse(decode(file, file.id)) or ())]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, ast.Name) and part.id == name:
+            return True
+        if isinstance(part, ast.stmt) and part.lineno > node.end_line:
+            continue
+        if isinstance(part, Function):
+            todo += [*part.decorator_list, *part.args.defaults]
+        elif not isinstance(part, ast.Lambda):
+            todo += ast.iter_child_nodes(part)
+    return False
 
 
 @of_file

@@ -22,7 +22,7 @@ _OWN = frozenset({"__init__", "__new__", "__init_subclass__", "__post_init__", "
 
 
 def _problems(view: View, path: str) -> Iterator[Problem]:
-    for found in view.graph.overrides(path):
+    for found in view.graph.overrides(path) if not view.alone else ():
         name = found.method.name
         if not found.certain or name in _OWN or (name.startswith("__") and name[-2:] != "__"):
             continue

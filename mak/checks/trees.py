@@ -30,7 +30,7 @@ class Trees:
 
     def __init__(self, before: Sources | None, after: Sources, changed: Iterable[str]) -> None:
         self.before = View(before) if before is not None else None
-        self.after = View(after, self.before)
+        self.after = View(after, self.before, alone=before is None)
         #: Paths that are not the same in both, in order.
         self.changed = tuple(sorted(changed))
 

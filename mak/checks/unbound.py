@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, tree_check
-from mak.checks.view import Problem, View
+from mak.checks.view import Problem, Syntax, View
 from mak.model import Finding, NodeId
 from mak.source import SourceFile, decode, of_file
-from mak.source.facts import Facts
+from mak.source.facts import Facts, ScopeKind
 from mak.source.graph.members import is_open
 
 #: Words in a file that say that names may come and go while it runs.
@@ -41,10 +41,25 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
     syntax = view.syntax(path)
     for name, start in suspects:
         used = syntax.name(start) if syntax is not None else None
-        if used is not None and isinstance(used.ctx, ast.Load):
+        if syntax is None or used is None or not isinstance(used.ctx, ast.Load):
+            continue
+        if not (_is_annotation(syntax, used) and _is_member(facts, name)):
             yield Problem(
                 path, start, f"uses {name}, which nothing in {path} binds; import or define it"
             )
+
+
+def _is_annotation(syntax: Syntax, name: ast.Name) -> bool:
+    """Whether a name stands in an annotation, which may be read after all of its class is there."""
+    return any(
+        getattr(outer, field, None) is inner
+        for outer, inner in syntax.above(name)
+        for field in ("annotation", "returns")
+    )
+
+
+def _is_member(facts: Facts, name: str) -> bool:
+    return any(facts.scopes[s].kind is ScopeKind.CLASS for s in facts.scopes_binding(name))
 
 
 def _used(facts: Facts) -> set[str]:

@@ -64,8 +64,10 @@ class Entry(NamedTuple):
 class View:
     """A tree and what has been found out about it; everything is looked up when asked."""
 
-    def __init__(self, sources: Sources, was: View | None = None) -> None:
+    def __init__(self, sources: Sources, was: View | None = None, *, alone: bool = False) -> None:
         self.sources = sources
+        #: Whether there is no other tree to compare it with.
+        self.alone = alone
         #: The tree that this one came from, for rules about what is gone.
         self.was = was
         self._syntax: dict[str, Syntax | None] = {}

@@ -29,7 +29,9 @@ def is_certain(names: Names, site: CallSite) -> bool:
     target = site.target
     if target.scope == 0 and is_open(names, target.path):
         return False
-    if site.klass is not None and not owner_is_sure(names, site.klass, target):
+    if site.klass is not None and (
+        not owner_is_sure(names, site.klass, target) or _declares_only(names, site.klass)
+    ):
         return False
     if is_replaced(names, target) or is_replaced(names, Variable(target.path, 0, target.name)):
         return False
@@ -54,6 +56,14 @@ def owner_is_sure(names: Names, klass: Variable, member: Variable) -> bool:
             elif base is None or base.name not in HARMLESS:
                 return False
     return False
+
+
+def _declares_only(names: Names, klass: Variable) -> bool:
+    """Whether a class says what others have to look like: its methods take no ``self``."""
+    return any(
+        base.startswith("zope.interface.") or base.rpartition(".")[2] == "Interface"
+        for base in names.lineage(klass).unknown
+    )
 
 
 def _holder(names: Names, member: Variable) -> Variable | None:
