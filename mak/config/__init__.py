@@ -7,6 +7,16 @@ the defaults here. Every limit of MAK has its home in `Config`.
 
 from mak.config.discovery import CONFIG_FILE, Found, discover, load, places
 from mak.config.documents import dump_yaml, parse_document, read_document
+from mak.config.endpoints import (
+    ENDPOINTS_FILE,
+    Endpoints,
+    EndpointSettings,
+    read_endpoints,
+    sparse,
+    write_endpoints,
+)
+from mak.config.keylike import looks_like_key
+from mak.config.private import changing
 from mak.config.sections import Section
 from mak.config.settings import (
     Checks,
@@ -20,12 +30,26 @@ from mak.config.settings import (
     When,
     config_schema,
 )
+from mak.config.template import template
 from mak.config.validation import validate
+from mak.config.variables import NAME as VARIABLE
+from mak.config.variables import (
+    VARIABLES_FILE,
+    merged,
+    read_variables,
+    remove_variable,
+    set_variable,
+)
 
 __all__ = [
     "CONFIG_FILE",
+    "ENDPOINTS_FILE",
+    "VARIABLE",
+    "VARIABLES_FILE",
     "Checks",
     "Config",
+    "EndpointSettings",
+    "Endpoints",
     "Files",
     "Found",
     "Gate",
@@ -35,12 +59,22 @@ __all__ = [
     "Section",
     "Timeouts",
     "When",
+    "changing",
     "config_schema",
     "discover",
     "dump_yaml",
     "load",
+    "looks_like_key",
+    "merged",
     "parse_document",
     "places",
     "read_document",
+    "read_endpoints",
+    "read_variables",
+    "remove_variable",
+    "set_variable",
+    "sparse",
+    "template",
     "validate",
+    "write_endpoints",
 ]

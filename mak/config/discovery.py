@@ -22,6 +22,8 @@ class Found:
     config: Config
     #: None: the defaults.
     path: Path | None = None
+    #: Whether the project brought it along: it may come from anybody who can write there.
+    by_project: bool = False
 
 
 def places(work_dir: Path, person_dir: Path | None) -> tuple[Path, ...]:
@@ -40,7 +42,7 @@ def discover(path: Path | None, work_dir: Path, person_dir: Path | None = None) 
         path = next((place for place in places(work_dir, person_dir) if place.is_file()), None)
         if path is None:
             return Found(Config())
-    return Found(read(path), path)
+    return Found(read(path), path, path == work_dir / CONFIG_FILE)
 
 
 def load(path: Path | None, work_dir: Path, person_dir: Path | None = None) -> Config:

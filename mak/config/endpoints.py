@@ -70,6 +70,7 @@ def _key_name(value: str) -> str:
     return value
 
 
+Format = Literal["json_schema", "tool", "json_object_schema", "json_object", "prompt"]
 Plain = Annotated[str, AfterValidator(_plain)]
 Id = Annotated[str, AfterValidator(_id), AfterValidator(_plain)]
 
@@ -106,7 +107,7 @@ class EndpointSettings(Section):
     """Tokens of prompt and answer together; 0: what the server says."""
     max_output: int = Field(default=0, ge=0)
     """Tokens of an answer; 0: not known."""
-    formats: Texts = ()
+    formats: Annotated[tuple[Format, ...], Field(strict=False)] = ()
     """Ways of asking for JSON that it takes, strictest first; unset: found out."""
     envelope: bool = False
     """Whether answers hold code in blocks beside the JSON, as weak models write it better."""

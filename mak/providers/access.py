@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from mak.errors import UsageError
@@ -51,12 +51,17 @@ def access(endpoint: Endpoint, setup: Setup, model: str = "") -> Access:
         names = " or ".join(endpoint.key_names)
         raise UsageError(
             f"opening {endpoint.id}: {names} is not set",
-            hint=f"export {endpoint.key_names[0]}=…, or use the model spec builtin, "
-            "which needs no key",
+            hint=f"mak keys set {endpoint.key_names[0]}, or export it; "
+            "the model spec builtin needs no key",
         )
     url = _url(endpoint, setup.variables)
     secrets.keep(key, unquote(urlsplit(url).password or ""))
     return Access(endpoint, url, key or NO_KEY, key_name, tariff(endpoint, setup, model))
+
+
+def located(endpoint: Endpoint, setup: Setup) -> Endpoint:
+    """Return an endpoint with the URL at which it is asked, where a variable moves it."""
+    return replace(endpoint, url=_url(endpoint, setup.variables))
 
 
 def tariff(endpoint: Endpoint, setup: Setup, model: str) -> Tariff:
