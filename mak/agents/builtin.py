@@ -31,11 +31,11 @@ _NODES = 8
 _REMARKS = 30
 _HINT = (
     "it understands, one or more to a request: {forms}; for anything else set a model: "
-    "mak run --planner anthropic --models anthropic"
+    "mak keys set anthropic, then mak run --models anthropic; or a local one, which mak local finds"
 )
 _DOUBT = (
     "look at these places; where it is not known what a receiver is, annotate it (def f(x: C)), "
-    "or set a model: mak run --planner anthropic --models anthropic"
+    "or set a model: mak run --models anthropic"
 )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 #: Everything that was asked for has happened.
@@ -28,3 +28,28 @@ class Command:
     run: Callable[[Namespace], int]
     #: More lines for the command's own help.
     details: str = ""
+
+
+def add_actions(
+    parser: ArgumentParser, actions: Sequence[Command], *, required: bool = True
+) -> None:
+    """Let a command take a further word, with arguments of its own."""
+    rows = parser.add_subparsers(
+        dest="action", metavar="ACTION", title="actions", required=required
+    )
+    for action in actions:
+        row = rows.add_parser(
+            action.name,
+            help=action.help,
+            description=f"{action.help[:1].upper()}{action.help[1:]}.",
+            epilog=action.details or None,
+            formatter_class=RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        action.add_arguments(row)
+
+
+def run_action(args: Namespace, actions: Sequence[Command]) -> int:
+    """Carry out the further word of a command."""
+    (action,) = (action for action in actions if action.name == args.action)
+    return action.run(args)

@@ -72,7 +72,14 @@ class _Parser(ArgumentParser):
         raise UsageError(f"{command}: {message}" if command else message, hint=f"{self.prog} -h")
 
     def options(self) -> list[str]:
-        return list(self._option_string_actions)
+        """Return the options that may follow, those of further words included."""
+        inner = (
+            parser
+            for action in self._actions
+            if isinstance(action.choices, dict)
+            for parser in action.choices.values()
+        )
+        return [*self._option_string_actions, *(o for p in inner for o in p.options())]
 
 
 def _build_parser() -> tuple[ArgumentParser, dict[str, list[str]]]:

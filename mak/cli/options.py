@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from mak.errors import UsageError
 
 if TYPE_CHECKING:
     from mak.config import Config
+    from mak.providers import Setup
 
 
 def add_work_dir(parser: ArgumentParser) -> None:
@@ -45,6 +47,17 @@ def add_models(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--branch", metavar="NAME", help="the branch to commit to (default: the one checked out)"
     )
+    parser.add_argument("--mode", choices=("cloud", "local", "hybrid"), help="where models may run")
+    _add_config(parser)
+
+
+def add_config(parser: ArgumentParser) -> None:
+    """Let a command say which configuration it is about."""
+    add_work_dir(parser)
+    _add_config(parser)
+
+
+def _add_config(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="configuration (default: see mak config path)"
     )
@@ -69,17 +82,41 @@ def work_dir(args: Namespace) -> Path:
     return path
 
 
-def read_config(args: Namespace) -> Config:
-    """Return the configuration with what the command line says in its place."""
-    from mak import config
-    from mak.cli.person import config_dir
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for one command, from the command line down to the built-in values."""
 
-    found = config.load(args.config, work_dir(args), config_dir())
+    config: Config
+    setup: Setup
+    #: None: there is no file.
+    file: Path | None
+    #: Servers that the person has named as their own.
+    hosts: tuple[str, ...] = ()
+
+
+def read_settings(args: Namespace, *, check: bool = True) -> Settings:
+    """Return the settings with what the command line says in its place.
+
+    Raises `UsageError` for what cannot be read, and, with `check`, for models that there are not
+    or that the mode does not allow.
+    """
+    from mak import config
+    from mak.cli import person
+    from mak.cli.promise import check_specs
+
+    found = config.discover(args.config, work_dir(args), person.config_dir())
     changed: dict[str, object] = {}
-    if args.models:
-        changed["models"] = {**found.models.model_dump(), "agents": args.models}
-    if args.planner:
-        changed["planner"] = args.planner
-    if getattr(args, "max_agents", None):
-        changed["max_agents"] = args.max_agents
-    return config.validate(config.Config, {**found.model_dump(), **changed}, "the command line")
+    if models := getattr(args, "models", None):
+        changed["models"] = {**found.config.models.model_dump(), "agents": models}
+    for name in ("planner", "max_agents", "mode"):
+        if (value := getattr(args, name, None)) is not None:
+            changed[name] = value
+    data = {**found.config.model_dump(), **changed}
+    settled = config.validate(config.Config, data, "the command line")
+    agents = () if models else found.config.models.agents
+    planner = () if "planner" in changed else (found.config.planner or "",)
+    setup = person.setup(found, (*agents, *planner))
+    hosts = person.endpoints().hosts
+    if check and hasattr(args, "models"):
+        check_specs(settled, setup, hosts)
+    return Settings(settled, setup, found.path, hosts)

@@ -17,7 +17,7 @@ from pygit2.enums import SortMode
 
 from mak.errors import MakBug, StoreError, UsageError
 from mak.model import Lock
-from mak.store import locks
+from mak.store import locks, signing
 from mak.store.cache import SqliteCache
 from mak.store.entries import Entries
 from mak.store.guard import FileLock, GcGuard, Liveness
@@ -150,6 +150,11 @@ class Store:
                 walk.hide(pygit2.Oid(hex=base))
             found = ((str(commit.id), dict(commit.message_trailers)) for commit in walk)
             return [(commit, trailers) for commit, trailers in found if trailers]
+
+    def author(self) -> str | None:
+        """Return whose name and address the commits of waves carry; None: MAK's own."""
+        found = signing.settings(self.repository).author
+        return None if found == signing.MAK else f"{found.name} <{found.email}>"
 
     # ------------------------------------------------------------------------------------ paths
 

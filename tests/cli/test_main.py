@@ -14,6 +14,7 @@ import mak
 from mak.cli import main as boundary
 from mak.cli.command import Command
 from mak.cli.commands import COMMANDS
+from mak.cli.commands.schema import DOCUMENTS
 from mak.cli.main import main
 from mak.errors import MakError, UsageError
 
@@ -74,7 +75,7 @@ def test_schema_is_json_also_when_asked_for_and_names_its_documents(
     assert main(["schema", "plan", "--json"]) == 0
     assert capsys.readouterr().out == plain
     assert main(["schema"]) == 2
-    assert "which document: plan, reply, config?" in capsys.readouterr().err
+    assert f"which document: {', '.join(DOCUMENTS)}?" in capsys.readouterr().err
 
 
 def test_no_command_shows_the_help_and_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 from mak.cli.command import Command
-from mak.cli.commands import check, demo, graph, locks, log, nodes, plan, run, schema, show, undo
+from mak.cli.commands import (
+    check,
+    config,
+    demo,
+    doctor,
+    endpoint,
+    examples,
+    graph,
+    keys,
+    local,
+    locks,
+    log,
+    models,
+    nodes,
+    plan,
+    run,
+    schema,
+    show,
+    undo,
+    update,
+)
 
 COMMANDS: tuple[Command, ...] = (
     run.COMMAND,
@@ -15,6 +35,14 @@ COMMANDS: tuple[Command, ...] = (
     check.COMMAND,
     graph.COMMAND,
     nodes.COMMAND,
+    config.COMMAND,
+    keys.COMMAND,
+    endpoint.COMMAND,
+    models.COMMAND,
+    local.COMMAND,
+    doctor.COMMAND,
+    examples.COMMAND,
     schema.COMMAND,
     demo.COMMAND,
+    update.COMMAND,
 )

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from mak.cli import terminal
 from mak.cli.command import EXIT_DONE, EXIT_INTERRUPTED, Command
-from mak.cli.options import add_json, add_models, add_work_dir, read_config, work_dir
+from mak.cli.options import add_json, add_models, add_work_dir, read_settings, work_dir
 from mak.errors import UsageError
 
 
@@ -23,6 +23,7 @@ def run(args: Namespace) -> int:
     if not args.task.strip():
         raise UsageError("--task is empty", hint='mak plan --task "what to do"')
     from mak.cli import planfile
+    from mak.cli.background import begin
     from mak.cli.interrupt import Interrupts
     from mak.cli.live import open_view
     from mak.cli.review import show
@@ -30,10 +31,13 @@ def run(args: Namespace) -> int:
     from mak.plan import plan_document
     from mak.store import Store
 
-    config = read_config(args)
+    settings = read_settings(args)
+    config = settings.config
     view = open_view()
+    begin(settings, (config.planner or config.models.agents[0],), view.say)
     options = Options(
         config=config,
+        setup=settings.setup,
         models=config.models.agents,
         planner=config.planner or config.models.agents[0],
         max_agents=config.max_agents,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from mak.cli import terminal
 from mak.cli.command import Command
-from mak.cli.options import add_json, add_models, add_work_dir, positive, read_config, work_dir
+from mak.cli.options import add_json, add_models, add_work_dir, positive, read_settings, work_dir
 from mak.errors import UsageError
 
 if TYPE_CHECKING:
     from mak.cli.live import View
+    from mak.cli.options import Settings
     from mak.cli.review import Reviewer
     from mak.events import Event
     from mak.kernel import Options
@@ -70,6 +71,7 @@ def run(args: Namespace) -> int:
     if args.task is not None and not args.task.strip():
         raise UsageError("--task is empty", hint='mak run --task "what to do"')
     from mak.cli import planfile
+    from mak.cli.background import begin
     from mak.cli.live import open_view
     from mak.cli.review import Reviewer
     from mak.cli.road import carry_out
@@ -80,7 +82,9 @@ def run(args: Namespace) -> int:
     request = args.task if args.plan is None else planfile.read(args.plan)
     view = open_view()
     reviewer = Reviewer(view.paused)
-    options = _options(args, view, reviewer)
+    settings = read_settings(args)
+    options = _options(args, settings, view, reviewer)
+    begin(settings, (options.planner, *options.models), view.say)
     with Store.open(work_dir(args), branch=args.branch) as store:
 
         def work() -> Awaitable[Outcome]:
@@ -113,14 +117,15 @@ def _telling(view: View) -> Callable[[Event], None]:
     return emit
 
 
-def _options(args: Namespace, view: View, reviewer: Reviewer) -> Options:
+def _options(args: Namespace, settings: Settings, view: View, reviewer: Reviewer) -> Options:
     from mak.kernel import Options
 
-    config = read_config(args)
+    config = settings.config
     # A run that is taken up again keeps its models unless it is given others.
     kept = args.recover is not None and not args.models
     return Options(
         config=config,
+        setup=settings.setup,
         models=() if kept else config.models.agents,
         planner=config.planner or config.models.agents[0],
         max_agents=config.max_agents,

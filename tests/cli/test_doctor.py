@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mak.cli.main import main
+from tests.conftest import git
+from tests.providers.fake import FakeServer, Turn
+
+Capture = pytest.CaptureFixture[str]
+KEY = "sk-canary-0123456789abcdef"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
+    """A server that stands for OpenAI's, and for Ollama."""
+    fake = FakeServer()
+    fake.facts["v1/models"] = {"data": [{"id": "m"}]}
+    fake.facts["api/tags"] = {"models": [{"name": "small"}]}
+    fake.facts["api/show"] = {"model_info": {"llama.context_length": 131_072}}
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{fake.root}/v1")
+    monkeypatch.setenv("OLLAMA_HOST", fake.root)
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def root(make_repo: Callable[..., Path]) -> Path:
+    return make_repo({"a.py": "x = 1\n", "b.py": "y = 2\n"})
+
+
+class Doctor:
+    """What the doctor said."""
+
+    def __init__(self, capsys: Capture, root: Path, *argv: str) -> None:
+        capsys.readouterr()
+        self.code = main(["doctor", "--json", "--work-dir", str(root), *argv])
+        out, err = capsys.readouterr()
+        assert KEY not in out + err
+        self.lines = json.loads(out)
+
+    def about(self, what: str) -> list[tuple[str, str]]:
+        return [(each["state"], each["text"]) for each in self.lines if each["about"] == what]
+
+    def hint(self, what: str) -> str:
+        return next(each["hint"] for each in self.lines if each["about"] == what)
+
+
+def test_a_plain_repository_without_a_key_is_all_right(root: Path, capsys: Capture) -> None:
+    git(root, "config", "user.name", "Ada")
+    git(root, "config", "user.email", "ada@example.org")
+    found = Doctor(capsys, root)
+    assert found.code == 0
+    assert found.about("repository") == [("ok", f"a repository at {root}, on refs/heads/main")]
+    assert found.about("identity") == [("ok", "Ada <ada@example.org>")]
+    assert found.about("config") == [("ok", "built in: there is no file")]
+    assert found.about("model") == [("ok", "builtin")]
+    assert found.hint("keys") == "mak keys set anthropic"
+
+
+def test_each_kind_of_repository_is_named(root: Path, tmp_path: Path, capsys: Capture) -> None:
+    git(root, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "other")
+    git(root, "clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
+    kinds = {
+        root / ".": "a repository at",
+        tmp_path / "linked": "a linked worktree at",
+        tmp_path / "bare.git": "a bare repository, on refs/heads/main",
+    }
+    for path, kind in kinds.items():
+        ((state, text),) = Doctor(capsys, path).about("repository")
+        assert (state, text.startswith(kind)) == ("ok", True)
+
+
+def test_no_identity_is_a_warning(root: Path, capsys: Capture) -> None:
+    found = Doctor(capsys, root)
+    ((state, _),) = found.about("identity")
+    assert (found.code, state) == (0, "warn")
+    assert "git config --global user.name" in found.hint("identity")
+
+
+def test_a_repository_that_cannot_be_written_fails_with_what_to_do(
+    root: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (root / ".git" / "MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD"))
+    found = Doctor(capsys, root)
+    assert found.code == 1
+    ((state, text),) = found.about("repository")
+    assert (state, "a merge is in progress" in text) == ("fail", True)
+    assert found.hint("repository")
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    assert Doctor(capsys, nowhere).about("repository")[0][0] == "fail"
+
+
+def test_a_configuration_that_is_wrong_is_named_and_the_rest_looked_at(
+    root: Path, capsys: Capture
+) -> None:
+    (root / ".mak").mkdir()
+    (root / ".mak" / "config.yaml").write_text("atempts: 1\n")
+    found = Doctor(capsys, root)
+    assert found.code == 1
+    ((state, text),) = found.about("config")
+    assert (state, "config.yaml:1: unknown key 'atempts'" in text) == ("fail", True)
+    assert found.about("repository")[0][0] == "ok"
+
+
+def test_what_is_kept_from_agents_is_counted(root: Path, capsys: Capture) -> None:
+    (root / ".makignore").write_text("b.py\n")
+    assert Doctor(capsys, root).about("files") == [("ok", "1 of 2 are kept from agents")]
+    (root / ".makignore").write_text("*\n")
+    assert ("warn", "agents may see none") in Doctor(capsys, root).about("files")
+
+
+def test_keys_are_named_and_their_endpoints_asked(
+    server: FakeServer, root: Path, person: Path, capsys: Capture
+) -> None:
+    person.mkdir(parents=True)
+    (person / ".env").write_text(f"GROQ_API_KEY={KEY}\n")
+    found = Doctor(capsys, root, "--models", "openai:m")
+    assert found.about("keys") == [("ok", "OPENAI_API_KEY (exported), GROQ_API_KEY (kept)")]
+    assert found.about("endpoint") == [("ok", "openai answers, with 1 models")]
+    assert found.about("models") == [("warn", "the lists of groq are old")]
+    assert not server.seen, "no model is asked without --call"
+
+
+def test_what_is_missing_says_what_to_do(
+    root: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Doctor(capsys, root, "--models", "groq", "nothing:m")
+    assert found.code == 1
+    assert found.about("endpoint") == [("fail", "opening groq: GROQ_API_KEY is not set")]
+    assert "mak keys set GROQ_API_KEY" in found.hint("endpoint")
+    assert "no provider is called 'nothing'" in found.about("model")[0][1]
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    found = Doctor(capsys, root, "--models", "ollama:m", "--patience", "3")
+    assert [state for state, _ in found.about("endpoint")] == ["fail"]
+    assert found.hint("endpoint") == "mak local"
+
+
+def test_on_request_each_model_is_asked_a_word(
+    server: FakeServer, root: Path, capsys: Capture
+) -> None:
+    server.turns.append(Turn(text='{"word": "ready"}'))
+    found = Doctor(capsys, root, "--models", "openai:m", "--call")
+    assert found.code == 0
+    ((state, text),) = found.about("call")
+    assert (state, text.startswith("openai:m: answers in ")) == ("ok", True)
+    assert len(server.seen) == 1
+    server.turns.append(Turn(text="hello"))
+    found = Doctor(capsys, root, "--models", "openai:m", "--call")
+    assert (found.code, found.about("call")[0][0]) == (1, "fail")
+    assert found.hint("call")
+
+
+@pytest.mark.parametrize(("counted", "state"), [(32_000, "ok"), (4_096, "fail")])
+def test_a_server_of_ones_own_is_seen_to_cut_a_prompt(
+    server: FakeServer, root: Path, capsys: Capture, counted: int, state: str
+) -> None:
+    """A server that reads 4,096 of 32,000 tokens says nothing; its count gives it away."""
+    server.counted = counted
+    server.turns.append(Turn(text='{"word": "ready"}'))
+    url = f"{server.root}/v1"
+    found = Doctor(capsys, root, "--models", f"local:m@{url}", "--call")
+    first, second = found.about("call")
+    assert (first[0], second[0]) == ("ok", state)
+    if state == "ok":
+        assert "read all of a prompt of 32,000 tokens" in second[1]
+    else:
+        assert "read 4096 tokens of a prompt of about" in second[1]
+    assert found.code == (state == "fail")
