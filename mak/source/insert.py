@@ -8,7 +8,7 @@ from dataclasses import replace
 from mak.model import Insert, Node, NodeId, NodeKind
 from mak.source.block import Block, indent_unit, read_block, without_imports
 from mak.source.file import Newer, Rejected, SourceFile, label
-from mak.source.place import Newcomer, find_spot, uses
+from mak.source.place import Newcomer, decorators_of, find_spot, uses
 from mak.source.scope import Scope, is_opaque, opened, scope_of
 from mak.source.spacing import spaced
 from mak.source.splice import splice
@@ -89,7 +89,14 @@ def _newcomer(scope: Scope, block: Block) -> Newcomer:
         block.statements[0].kind is Is.MAIN,
         first.names[0] if first is not None and kin else "",
         first.role if first is not None else "",
+        _decorators(block, first),
     )
+
+
+def _decorators(block: Block, first: Statement | None) -> frozenset[str]:
+    if first is None or block.tree is None:
+        return frozenset()
+    return frozenset(decorators_of(block.tree.body[block.statements.index(first)]))
 
 
 def _taken(file: SourceFile, scope: Scope, block: Block) -> Rejected | None:

@@ -5,11 +5,17 @@ before the first definition, the ``__main__`` block. New symbols go between unit
 gets another name. Names that are used while the module or class is being executed (decorators,
 bases, defaults, statements) bound the place from both sides; names used only in bodies do not,
 unless a statement may call the function that uses them.
+
+Within the bounds a newcomer goes to its kin: others of the same name; its neighbours where its kind
+is sorted; those that the same decorator registers; those whose name begins with the same words;
+else the last of its kind.
 """
 
 from __future__ import annotations
 
 import ast
+import bisect
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +23,10 @@ from mak.model import Node, NodeId, NodeKind
 from mak.source.bindings import bound_names
 from mak.source.file import SourceFile
 
+#: Definitions of one kind whose order tells that they are sorted.
+_TELLING = 4
+#: A word of a name, in snake case or camel case.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+|\d+")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 
@@ -35,6 +45,8 @@ class Unit:
     now: set[str] = field(default_factory=set)
     now_in_run: set[str] = field(default_factory=set)
     later: set[str] = field(default_factory=set)
+    #: What decorates the definition, without arguments.
+    decorators: set[str] = field(default_factory=set)
 
     @property
     def is_definition(self) -> bool:
@@ -55,6 +67,8 @@ class Newcomer:
     #: Name and role of a definition that belongs to others of the same name (``overload``, …).
     sibling: str = ""
     role: str = ""
+    #: What decorates it, without arguments.
+    decorators: frozenset[str] = frozenset()
 
 
 def units_of(file: SourceFile, parent: NodeId) -> list[Unit]:
@@ -90,6 +104,8 @@ def survey(
         if unit is None:
             continue
         now, later = uses(statement, lazy=lazy)
+        if statement.lineno >= unit.node.line and not unit.decorators:
+            unit.decorators |= decorators_of(statement)
         in_run = unit.run < unit.end and line >= file.nodes[unit.run].line
         (unit.now_in_run if in_run else unit.now).update(now)
         unit.later |= later
@@ -101,6 +117,15 @@ def _unit_at(file: SourceFile, units: Sequence[Unit], line: int) -> Unit | None:
         if file.nodes[unit.start].line <= line <= file.nodes[unit.end - 1].end_line:
             return unit
     return None
+
+
+def decorators_of(statement: ast.stmt) -> set[str]:
+    """Return what decorates a definition, without arguments."""
+    found: set[str] = set()
+    for decorator in getattr(statement, "decorator_list", ()):
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        found.add(ast.unparse(target))
+    return found
 
 
 def uses(statement: ast.stmt, *, lazy: bool) -> tuple[set[str], set[str]]:
@@ -203,10 +228,53 @@ def _kin(units: Sequence[Unit], new: Newcomer) -> int:
     last = ends[0] if ends else len(units)
     if new.defines is None:
         return 1 if units and not units[0].is_definition and last > 0 else 0
-    defined = [i for i, unit in enumerate(units) if unit.is_definition]
+    defined = [i for i, unit in enumerate(units) if unit.is_definition and i < last]
     is_class = new.defines is NodeKind.CLASS
     kin = [i for i in defined if (units[i].node.kind is NodeKind.CLASS) is is_class]
-    return (kin or defined)[-1] + 1 if defined else last
+    if not kin:
+        return defined[-1] + 1 if defined else last
+    return _among(units, kin, new)
+
+
+def _among(units: Sequence[Unit], kin: Sequence[int], new: Newcomer) -> int:
+    """Return the number of units before the place that a definition has among its kind."""
+    name = new.names[0]
+    for order in (str, str.lower):
+        names = [order(units[i].node.names[0]) for i in kin]
+        if len(names) >= _TELLING and names == sorted(names):
+            at = bisect.bisect_right(names, order(name))
+            return kin[at - 1] + 1 if at else kin[0]
+    same = [i for i in kin if new.decorators and units[i].decorators == new.decorators]
+    group = same or kin
+    shared = [_shared(name, units[i].node.names[0]) for i in group]
+    if max(shared):
+        return group[max(i for i, count in enumerate(shared) if count == max(shared))] + 1
+    if same:
+        return same[-1] + 1
+    special = [i for i in kin if _standing(units[i].node.names[0]) == "special"]
+    return (special if special and _standing(name) == "special" else kin)[-1] + 1
+
+
+def _shared(name: str, other: str) -> int:
+    """Return how many words two names begin with together; none that is all of one, or a dunder."""
+    if _standing(name) == "special" or _standing(name) != _standing(other):
+        return 0
+    words, others = _words(name), _words(other)
+    count = 0
+    while count < min(len(words), len(others)) and words[count] == others[count]:
+        count += 1
+    return count
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def _standing(name: str) -> str:
+    """Return whether a name is ``special`` to Python, ``private`` or ``public``."""
+    if name.startswith("__") and name.endswith("__"):
+        return "special"
+    return "private" if name.startswith("_") else "public"
 
 
 def _lowest(units: Sequence[Unit], new: Newcomer) -> tuple[int, str]:
