@@ -12,6 +12,7 @@ import anyio
 from mak.errors import AgentErrorKind as Kind
 from mak.model import Usage
 from mak.providers import secrets
+from mak.providers.discovery import discovered
 from mak.providers.faults import PASSING
 from mak.providers.first import first
 from mak.providers.gate import Closed, Gate, backoff
@@ -23,7 +24,6 @@ from mak.providers.request import (
     Completion,
     NoAnswer,
     Provider,
-    Published,
     Request,
     Rung,
     Stop,
@@ -52,6 +52,8 @@ class Client:
     session: Session
     #: What counts of tokens cost; None: no price is known.
     price: Callable[[Counts], float | None]
+    #: Tokens that the model can hold; 0: what the server says, else not known.
+    window: int = 0
     #: Told of every answer, for a recording.
     record: Callable[[Request, Completion], None] = lambda request, completion: None
 
@@ -81,14 +83,6 @@ class Client:
     def shaped(self, rung: Rung) -> None:
         """Say that an answer on `rung` was of the shape that was asked for."""
         self.ladder.shaped(rung)
-
-    async def look(self) -> Published | None:
-        """Ask what the model can do; None where nobody says."""
-        try:
-            with anyio.fail_after(self.policy.connect):
-                return await self.provider.look(self.model)
-        except (NoAnswer, TimeoutError):
-            return None
 
 
 class _Question:
@@ -126,8 +120,9 @@ class _Question:
 
     async def call(self, rung: Rung) -> Completion:
         client = self.client
-        request = _dressed(replace(self.request, max_tokens=self.room), rung)
         client.session.refuse_stopped(self.provider.endpoint, client.model)
+        window = await self.window()
+        request = _dressed(replace(self.request, max_tokens=self.room, window=window), rung)
         begins = hash((request.system, request.shared))
         key = (self.provider.endpoint, client.model, rung, begins)
         async with first(key, self.policy.first) as began:
@@ -136,6 +131,24 @@ class _Question:
                 client.session.refuse_stopped(self.provider.endpoint, client.model)
                 return await self.admitted(request, rung, began)
         return await self.call(self.ladder.rung)
+
+    async def window(self) -> int:
+        """Return how much the model can hold; refuse a prompt that is larger than that.
+
+        Servers of one's own drop what does not fit, and hosted ones say so themselves.
+        """
+        window = self.client.window
+        if not window and self.provider.cuts:
+            found = await discovered(self.provider, self.client.model, self.policy.look)
+            window = (found.context if found else 0) or 0
+        sent = tokens(self.request.system, self.request.shared, self.request.prompt)
+        if window and sent >= window:
+            raise NoAnswer(
+                f"{self.what}: the prompt has about {sent} tokens, the model holds {window}",
+                kind=Kind.CONTEXT,
+                hint="split the task, or choose a model with a larger context window",
+            )
+        return window
 
     async def admitted(self, request: Request, rung: Rung, began: Callable[[], None]) -> Completion:
         """Wait until one more call may be made, and make it."""

@@ -37,8 +37,8 @@ PASSING = frozenset(
 MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, AssertionError, RuntimeError)
 
 _FORMAT = re.compile(
-    r"response_format|json_schema|json_object|output_config|output_format|structured.output"
-    r"|grammar|literal_error|input_schema|tool_choice|\btools?\b|\bstrict\b",
+    r"response_format|json.?schema|invalid format|json_object|output_config|output_format"
+    r"|structured.output|grammar|literal_error|input_schema|tool_choice|\btools?\b|\bstrict\b",
     re.IGNORECASE,
 )
 #: llama-cpp-python answers 500 to a response_format that it does not know.

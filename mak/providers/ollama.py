@@ -39,8 +39,6 @@ class OllamaProvider:
         self.cuts = True
         self._access = access
         self._policy = policy
-        #: Tokens that models can hold, by name.
-        self._windows: dict[str, int] = {}
 
     def _client(self) -> httpx2.AsyncClient:
         return client(self, httpx2.AsyncClient, self._make)
@@ -62,7 +60,7 @@ class OllamaProvider:
         asking = self._asking(model, rung)
         answer = _Answer(model)
         try:
-            body = self._body(model, request, rung, asking)
+            body = self._body(model, request, rung)
             async with self._client().stream("POST", "/api/chat", json=body) as response:
                 tally.headers = response.headers
                 if response.status_code != 200:
@@ -82,16 +80,11 @@ class OllamaProvider:
                 tally.usage = self._access.tariff.usage(answer.counts(request), model)
         return answer.completion(rung)
 
-    def _body(self, model: str, request: Request, rung: Rung, asking: Asking) -> dict[str, Any]:
+    def _body(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
         system = f"{request.system}\n\n{request.shared}" if request.shared else request.system
-        prompt = tokens(system, request.prompt)
-        most = self._access.endpoint.context or self._windows.get(model, 0)
-        if most and prompt >= most:
-            raise asking.error(
-                Kind.CONTEXT, f"the prompt has about {prompt} tokens, the model holds {most}"
-            )
-        needed = int(prompt * _MARGIN) + request.max_tokens
+        needed = int(tokens(system, request.prompt) * _MARGIN) + request.max_tokens
         window = -(-needed // _STEP) * _STEP
+        most = request.window
         body: dict[str, Any] = {
             "model": model,
             "messages": [
@@ -116,13 +109,11 @@ class OllamaProvider:
         return tuple(Published(str(each["name"])) for each in found.get("models") or ())
 
     async def look(self, model: str) -> Published | None:
-        """See `Provider`: how much the model can hold, and under which window it runs."""
+        """See `Provider`: how much the model can hold."""
         found = await self._fetch("POST", "/api/show", {"model": model}, model)
         info = found.get("model_info") or {}
         sizes = (value for name, value in info.items() if name.endswith(".context_length"))
         window = next((int(value) for value in sizes if value), None)
-        if window:
-            self._windows[model] = window
         return Published(model, context=window, schema=True)
 
     async def _fetch(self, method: str, path: str, body: Any, what: str) -> dict[str, Any]:

@@ -55,7 +55,8 @@ def opened(spec: Spec, policy: Policy, setup: Setup, session: Session) -> Client
         steps,
         session,
         lambda counts: found.tariff.cost(counts, model),
-        (lambda request, completion: None) if setup.record is None else Recording(setup.record).add,
+        spec.endpoint.context,
+        Recording(setup.record).begin().add if setup.record else lambda request, completion: None,
     )
 
 

@@ -31,6 +31,8 @@ class Policy:
     concurrency: int = 16
     #: Longest that others wait for the first call with a prompt to begin its answer.
     first: float = 10.0
+    #: Longest that a server of one's own is asked what its model can hold.
+    look: float = 5.0
     #: Tokens that a truncated answer may be asked again with.
     max_output: int = 64_000
     #: Calls after the first when a stream ends before the model said it was done.

@@ -48,6 +48,11 @@ class Recording:
 
     path: Path
 
+    def begin(self) -> Recording:
+        """See that the file can be added to, before anything is asked."""
+        self._write("")
+        return self
+
     def add(self, request: Request, completion: Completion) -> None:
         """Add one answer. Raises `UsageError` when the file cannot be written."""
         line = {
@@ -59,9 +64,12 @@ class Recording:
             "detail": completion.detail,
             "usage": dataclasses.asdict(completion.usage),
         }
+        self._write(secrets.redact(json.dumps(line, ensure_ascii=True)) + "\n")
+
+    def _write(self, text: str) -> None:
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(secrets.redact(json.dumps(line, ensure_ascii=True)) + "\n")
+                file.write(text)
         except OSError as error:
             raise UsageError(
                 f"recording to {self.path}: {(error.strerror or str(error)).lower()}"

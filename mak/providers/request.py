@@ -61,6 +61,8 @@ class Request:
     schema_name: str = "reply"
     #: Tokens of the answer.
     max_tokens: int = 4096
+    #: Tokens that the model can hold; 0: not known.
+    window: int = 0
     #: How to write the answer down in the envelope encoding; empty: only JSON is read.
     envelope: str = ""
     #: Names the run, so that an endpoint sends calls of one run to where its prompt is cached.

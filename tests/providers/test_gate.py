@@ -10,9 +10,11 @@ import anyio.lowlevel
 import pytest
 
 from mak.providers.connect import close
-from mak.providers.gate import Gate, backoff, gate
+from mak.providers.gate import Closed, Gate, backoff, gate
+from mak.providers.limits import duration
 from mak.providers.request import Request, Stop
 from tests.providers.conftest import QUICK
+from tests.providers.fake import Turn
 
 
 async def hold(gate_: Gate, log: list[str], name: str, done: anyio.Event | None = None) -> None:
@@ -108,7 +110,84 @@ def test_pauses_double_up_to_a_cap_and_differ():
     assert len(set(pauses)) > 5
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_a_pause_longer_than_a_caller_may_wait_is_not_waited_for():
+    async def main() -> None:
+        shared = Gate(4)
+        shared.pushed_back(600)
+        with anyio.fail_after(1):
+            with pytest.raises(Closed) as caught:
+                async with shared.admit(60):
+                    raise AssertionError("admitted")
+        assert 599 < caught.value.pause <= 600
+
+    anyio.run(main)
+
+
+ISO = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@pytest.mark.parametrize(
+    ("headers", "limit", "pause"),
+    [
+        ({}, 8, 0),
+        ({"x-ratelimit-remaining-requests": "3"}, 3, 0),
+        ({"anthropic-ratelimit-requests-remaining": "30"}, 8, 0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s"}, 8, 0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1.5s"}, 8, 1.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 8, 0.25),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"}, 8, 0),
+        ({"x-ratelimit-remaining-requests": "0"}, 8, 0),
+        ({"x-ratelimit-remaining-requests": "soon"}, 8, 0),
+        (
+            {
+                "anthropic-ratelimit-input-tokens-remaining": "0",
+                "anthropic-ratelimit-input-tokens-limit": "50000",
+                "anthropic-ratelimit-input-tokens-reset": "IN 20",
+            },
+            8,
+            20,
+        ),
+    ],
+)
+def test_callers_slow_down_before_they_are_pushed_back(headers, limit, pause):
+    shared = Gate(8)
+    now = time.time()
+    told = {
+        name: time.strftime(ISO, time.gmtime(now + 20)) if value == "IN 20" else value
+        for name, value in headers.items()
+    }
+    shared.heed(told, 60)
+    assert shared.limit == limit
+    left = max(0.0, shared._closed_until - time.monotonic())
+    assert left == pytest.approx(pause, abs=1.1 if pause == 20 else 0.05)
+
+
+def test_what_is_left_is_read_from_real_answers(sse):
+    prefix = "anthropic-ratelimit-requests" if sse.name == "anthropic" else "x-ratelimit"
+    name = f"{prefix}-remaining" if sse.name == "anthropic" else f"{prefix}-remaining-requests"
+    sse.answers(Turn(headers={name: "2"}))
+    client = sse.client()
+    sse.ask(client)
+    assert client.gate.limit == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("7", 7), ("6m0s", 360), ("1h2m3.5s", 3723.5), ("20ms", 0.02), ("", 0), ("soon", 0)],
+)
+def test_durations_are_read_in_every_form(text, seconds):
+    assert duration(text) == pytest.approx(seconds)
+
+
+def test_points_in_time_are_read_too():
+    now = time.time()
+    assert duration(f"{now + 30:.0f}") == pytest.approx(30, abs=1.5)
+    assert duration(f"{(now + 30) * 1000:.0f}") == pytest.approx(30, abs=1.5)
+    assert duration(time.strftime(ISO, time.gmtime(now + 30))) == pytest.approx(30, abs=1.5)
+    assert duration("2020-01-01T00:00:00Z") == 0
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "ollama"])
 def test_ten_callers_on_one_quota_all_finish(make_wire, name):
     wire = make_wire(name)
     wire.server.quota = (8, 0.1)

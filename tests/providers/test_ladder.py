@@ -8,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from mak.errors import AgentErrorKind as Kind
-from mak.providers.ladder import Ladder, strict
-from mak.providers.request import NoAnswer, Rung, Stop
+from mak.providers import Setup, open_client
+from mak.providers.endpoints import Endpoint, Wire
+from mak.providers.ladder import Ladder, _ladders, known_rungs, strict
+from mak.providers.learned import TTL, Learned, _files
+from mak.providers.request import Encoding, NoAnswer, Published, Rung, Stop
 from tests.providers.conftest import QUICK, SCHEMA
 from tests.providers.fake import Turn
 
@@ -106,6 +109,94 @@ def test_the_last_rung_is_never_given_up():
         ladder.shapeless(Rung.PROMPT)
     assert not ladder.unsupported(Rung.PROMPT)
     assert ladder.rung is Rung.PROMPT
+
+
+TWO = (Rung.JSON_SCHEMA, Rung.JSON_OBJECT, Rung.PROMPT)
+PROFILE = Endpoint("e", Wire.OPENAI, "https://e", rungs=(Rung.JSON_OBJECT, Rung.PROMPT))
+
+
+@pytest.mark.parametrize(
+    ("profile", "published", "rungs"),
+    [
+        (None, None, TWO),
+        (PROFILE, None, (Rung.JSON_OBJECT, Rung.PROMPT)),
+        (PROFILE, Published("m", context=9), (Rung.JSON_OBJECT, Rung.PROMPT)),
+        (PROFILE, Published("m", schema=True), TWO),
+        (None, Published("m", schema=False), (Rung.JSON_OBJECT, Rung.PROMPT)),
+        (replace(PROFILE, encoding=Encoding.ENVELOPE), None, (Rung.PROMPT,)),
+        (replace(PROFILE, rungs=(Rung.TOOL,)), None, TWO),
+    ],
+)
+def test_what_is_published_comes_before_a_profile_and_that_before_trying(profile, published, rungs):
+    assert known_rungs(TWO, profile, published)[0] == rungs
+
+
+def test_a_saved_probe_comes_after_what_is_published_and_before_all_else(tmp_path):
+    kept = Learned(tmp_path / "learned.json")
+    Ladder(TWO, learned=kept, about=("e", "m")).works(Rung.JSON_OBJECT)
+    again = Learned(tmp_path / "learned.json")
+    assert Ladder(TWO, learned=again, about=("e", "m")).rung is Rung.JSON_OBJECT
+    said = Ladder(TWO, is_published=True, learned=again, about=("e", "m"))
+    assert said.rung is Rung.JSON_SCHEMA
+
+
+def test_a_lesson_outlives_the_process_until_it_is_too_old(tmp_path):
+    now = [1_000_000.0]
+    path = tmp_path / "deep" / "learned.json"
+    first = Ladder(TWO, learned=Learned(path, lambda: now[0]), about=("e", "m"))
+    first.unsupported(Rung.JSON_SCHEMA)
+    first.room = 4096
+    again = Ladder(TWO, learned=Learned(path, lambda: now[0]), about=("e", "m"))
+    other = Ladder(TWO, learned=Learned(path, lambda: now[0]), about=("e", "n"))
+    assert (again.rung, again.room) == (Rung.JSON_OBJECT, 4096)
+    assert other.rung is Rung.JSON_SCHEMA
+    now[0] += TTL - 1
+    assert again.rung is Rung.JSON_OBJECT
+    now[0] += 2
+    assert again.rung is Rung.JSON_SCHEMA and again.room > 100_000
+
+
+def test_two_processes_keep_what_both_learned(tmp_path):
+    path = tmp_path / "learned.json"
+    one, two = Learned(path), Learned(path)
+    ladders = [Ladder(TWO, learned=each, about=("e", m)) for each, m in ((one, "a"), (two, "b"))]
+    assert [each.rung for each in ladders] == [Rung.JSON_SCHEMA] * 2
+    for each in ladders:
+        each.unsupported(Rung.JSON_SCHEMA)
+    third = Learned(path)
+    assert [Ladder(TWO, learned=third, about=("e", m)).rung for m in "ab"] == [
+        Rung.JSON_OBJECT,
+        Rung.JSON_OBJECT,
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99}', '{"version": 1, "models": 3}'])
+def test_a_broken_file_of_lessons_is_as_good_as_none(tmp_path, text):
+    path = tmp_path / "learned.json"
+    path.write_text(text)
+    ladder = Ladder(TWO, learned=Learned(path), about=("e", "m"))
+    assert ladder.rung is Rung.JSON_SCHEMA
+    ladder.unsupported(Rung.JSON_SCHEMA)
+    assert Ladder(TWO, learned=Learned(path), about=("e", "m")).rung is Rung.JSON_OBJECT
+
+
+def test_a_folder_that_cannot_be_written_is_no_trouble(tmp_path):
+    (tmp_path / "file").write_text("")
+    ladder = Ladder(TWO, learned=Learned(tmp_path / "file" / "learned.json"), about=("e", "m"))
+    ladder.unsupported(Rung.JSON_SCHEMA)
+    assert ladder.rung is Rung.JSON_OBJECT
+
+
+def test_the_next_run_begins_where_this_one_ended(make_wire, tmp_path):
+    setup = Setup(learned=tmp_path / "learned.json")
+    wire = make_wire("openai").answers(*REFUSALS[:2])
+    wire.ask(open_client(wire.spec, NONE, setup))
+    assert json.loads(setup.learned.read_text())["models"].keys() == {
+        f"{wire.server.root}/v1 model-x"
+    }
+    _files.clear(), _ladders.clear()
+    again = wire.ask(open_client(wire.spec, NONE, setup))
+    assert (again.rung, len(wire.seen)) == (Rung.JSON_OBJECT, 4)
 
 
 def test_two_callers_refused_at_once_step_down_once():
