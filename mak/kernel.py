@@ -155,6 +155,8 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
     reach = _reach(options, spent)
     agents = open_agents(options.models or meta.models, reach)
     async with _entered(store, run_id):
+        if not runlog.is_unfinished(store, run_id):
+            raise UsageError(f"recovering {run_id}: it has ended", hint=f"mak show {run_id}")
         log = RunLog.resume(store, run_id, options.emit)
         _tell(store, log, recovered=True)
         waves = _waves(store, log, plan, options, agents, meta.base, reach, spent)

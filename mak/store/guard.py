@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from mak.errors import RepositoryRefused, StoreError
 
@@ -126,6 +127,17 @@ def _flock(fd: int, path: Path) -> bool:
     return True
 
 
+class Process(NamedTuple):
+    """A process that takes part, or died while it did."""
+
+    run: str
+    pid: int
+    host: str
+    #: Unix seconds.
+    since: float
+    is_alive: bool
+
+
 class Liveness:
     """Says which holders live, and makes this process one of them."""
 
@@ -177,18 +189,23 @@ class Liveness:
 
     def pids(self) -> set[int]:
         """Return the pids of the live holders of this repository."""
-        return {pid for pid, _, is_alive in self._processes() if is_alive}
+        return {one.pid for one in self._processes() if one.is_alive}
+
+    def carrying_out(self, run: str) -> Process | None:
+        """Return the live process that carries out a run, if any; it need not hold claims."""
+        return next((one for one in self._processes() if one.run == run and one.is_alive), None)
 
     def is_dead(self, pid: int, host: str) -> bool:
         """Whether this was a holder that died: its pid may be somebody else's by now."""
-        known = {alive for p, h, alive in self._processes() if (p, h) == (pid, host)}
+        known = {o.is_alive for o in self._processes() if (o.pid, o.host) == (pid, host)}
         return known == {False}
 
-    def _processes(self) -> Iterator[tuple[int, str, bool]]:
+    def _processes(self) -> Iterator[Process]:
         for path in self._folder.glob("*"):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 about = json.loads(path.read_text())
-                yield int(about["pid"]), str(about["host"]), self.is_alive(path.name)
+                pid, host, since = int(about["pid"]), str(about["host"]), path.stat().st_mtime
+                yield Process(str(about["run"]), pid, host, since, self.is_alive(path.name))
 
 
 class GcGuard:

@@ -239,12 +239,17 @@ class Store:
 
         First finishes, or takes back, a wave that a dead process left half done, and takes away
         the claims of the dead; `recovered` says what was done. Gives up all claims at the end.
+        Raises StoreError, saying who it is, where another process carries out the same run.
         """
         if self.holder:
             raise MakBug(f"entering {self.branch} for {run}: already entered")
         holder = f"h-{secrets.token_hex(4)}"
         about = Holder(run, os.getpid(), socket.gethostname(), round(time.time(), 3))
-        with git_errors(f"entering {self.branch}"):
+        with git_errors(f"entering {self.branch}"), self.lock.held():
+            if at_work := self.at_work(run):
+                raise StoreError(
+                    f"going on with {run}: it is being carried out by {at_work}", hint="mak locks"
+                )
             alive = self.liveness.begin(holder, run)
         self.holder, self._about = holder, about
         try:
@@ -302,10 +307,8 @@ class Store:
 
     def at_work(self, run: str) -> str:
         """Describe the live process that carries out `run`; empty: there is none."""
-        for name, about in self.state.read()[1].holders.items():
-            if about.run == run and self.liveness.is_alive(name):
-                return locks.describe(about)
-        return ""
+        found = self.liveness.carrying_out(run)
+        return locks.describe(Holder(*found[:-1])) if found is not None else ""
 
     def _entered(self) -> tuple[str, Holder]:
         if self._about is None:

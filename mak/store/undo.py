@@ -72,10 +72,8 @@ def undo(store: Store, run: str, merge: Merge = no_merge, nodes: Nodes | None = 
 
 
 def _refuse_unfinished(store: Store, run: str) -> None:
-    state = store.state.read()[1]
-    for name, holder in state.holders.items():
-        if holder.run == run and store.liveness.is_alive(name):
-            raise StoreError(f"undoing {run}: it is still going on, as process {holder.pid}")
+    if at_work := store.at_work(run):
+        raise StoreError(f"undoing {run}: it is being carried out by {at_work}")
     if run in store.runs() and store.run_document(run, "outcome.json") is None:
         raise StoreError(
             f"undoing {run}: it was cut off and has not ended",

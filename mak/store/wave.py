@@ -396,6 +396,8 @@ class _Attempt:
         for file in entry.files:
             if not (found[file.path].holds(file.before) or found[file.path].holds(file.after)):
                 return _Again(f"{file.path} changed while the wave was being committed", file.path)
+        if "not uptodate" in str(error):
+            return _Again("another git command keeps the index from learning how the files are")
         return error
 
     def _verify(self, entry: Journal) -> None:

@@ -233,6 +233,28 @@ def test_a_run_that_is_alive_is_not_recovered_and_in_nobodys_way(road):
     assert landed(road) == ["c", "a"]
 
 
+def test_of_two_recoveries_at_one_instant_the_second_says_who_recovers(road):
+    tasks = [task("c", "b.py::one"), task("d", "b.py::two", depends_on=["c"])]
+    script = {"c": [becomes("one", 3)], "d": [becomes("two", 4, delay_s=3)]}
+    assert road.killed("P1", tasks, script) != 0
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-m", "mak", "run", "--recover", "--work-dir", str(road.root)],
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    told = {process.pid: process.communicate(timeout=PATIENCE)[1] for process in both}
+    first, second = sorted(both, key=lambda process: process.returncode)
+    assert (first.returncode, second.returncode) == (0, 1), told
+    assert "being carried out by run r" in told[second.pid]
+    assert f"(pid {first.pid} " in told[second.pid]
+    assert landed(road) == ["c", "d"]
+
+
 @pytest.mark.slow
 def test_runs_on_two_branches_do_not_meet(road):
     other = Other(road, ReplyParked, [task("a", "a.py::one")], {"a": [becomes("one", 1)]})

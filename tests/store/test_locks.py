@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -10,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mak.errors import MakBug
+from mak.errors import MakBug, StoreError
 from mak.model import Lock, Mode, NodeId
 from mak.schedule import compatible as schedule_compatible
 from mak.schedule.modes import INTENTION
 from mak.store import Store, locks
 from mak.store.state import Holder, State
 from tests.conftest import git
+from tests.store.killing import ended, forked
 from tests.store.writers import started, take_and_stay, wait_for
 
 MakeRepo = Callable[..., Path]
@@ -206,6 +209,54 @@ def test_entering_gives_up_what_the_dead_held(make_repo: MakeRepo, tmp_path: Pat
         assert store.recovered[0].startswith("gave up the locks of run r1 (pid ")
         assert store.locks() == []
         assert len(list((root / ".git/mak/holders").iterdir())) == 1
+
+
+def test_a_run_is_carried_out_by_one_process_that_need_not_hold_claims(
+    make_repo: MakeRepo,
+) -> None:
+    root = make_repo({"a.py": ""})
+    with Store.open(root) as first, Store.open(root) as second:
+        with first.enter("r1"):
+            assert first.locks() == []
+            assert second.at_work("r1") == first.at_work("r1") != ""
+            assert second.at_work("r2") == ""
+            told = rf"carried out by run r1 \(pid {os.getpid()} "
+            with pytest.raises(StoreError, match=told), second.enter("r1"):
+                pass
+        assert second.at_work("r1") == ""
+        with second.enter("r1"):
+            pass
+    assert list((root / ".git/mak/holders").iterdir()) == []
+
+
+def test_of_many_that_begin_a_run_at_one_instant_one_does(
+    make_repo: MakeRepo, tmp_path: Path
+) -> None:
+    root = make_repo({"a.py": ""})
+    begin, there, stop = os.pipe(), os.pipe(), os.pipe()
+
+    def take_part(number: int) -> None:
+        with Store.open(root) as store:
+            os.read(begin[0], 1)
+            try:
+                with store.enter("r1"):
+                    (tmp_path / f"in{number}").touch()
+                    os.write(there[1], b".")
+                    os.read(stop[0], 1)
+            except StoreError as error:
+                (tmp_path / f"told{number}").write_text(str(error))
+                os.write(there[1], b".")
+
+    pids = [forked(partial(take_part, number)) for number in range(8)]
+    os.write(begin[1], b"." * len(pids))
+    for _ in pids:
+        os.read(there[0], 1)
+    os.write(stop[1], b".")
+    assert [ended(pid) for pid in pids] == [0] * len(pids)
+    (winner,) = tmp_path.glob("in*")
+    assert len(list(tmp_path.glob("told*"))) == len(pids) - 1
+    pid = pids[int(winner.name.removeprefix("in"))]
+    assert all(f"run r1 (pid {pid} on " in told.read_text() for told in tmp_path.glob("told*"))
 
 
 def test_locks_are_listed_from_the_refs_alone(make_repo: MakeRepo, tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_run_that_is_going_on_is_refused(make_repo: MakeRepo) -> None:
     pid = forked(stay)
     try:
         os.read(ready[0], 1)
-        assert f"still going on, as process {pid}" in str(refused(root))
+        assert f"being carried out by run r1 (pid {pid} " in str(refused(root))
     finally:
         os.kill(pid, signal.SIGKILL)
         ended(pid)
