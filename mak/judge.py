@@ -216,6 +216,26 @@ def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tu
     )
 
 
+def check_between(
+    before: Sources, now: Sources, paths: Sequence[str], references: References
+) -> tuple[Finding, ...]:
+    """Return what the checks that look beyond a file say of what changed in these files.
+
+    The others have seen every step between.
+    """
+    was, after = ({p: s.file(p) if p in s else None for p in paths} for s in (before, now))
+    trees = _Trees(before, after, references)
+    return run_checks(
+        Change(
+            before=was,
+            after=after,
+            references=trees.references,
+            trees=trees.both,
+            checked=frozenset(paths),
+        )
+    )
+
+
 class _Trees:
     """A tree and what becomes of it with other files, one tree for all questions about it."""
 

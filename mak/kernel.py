@@ -20,11 +20,12 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 import mak
-from mak import events, runlog
+from mak import events, repair, runlog
 from mak.agents import Agent, NoAnswer, Reach, open_agents, open_planner
 from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
+from mak.gates import Gates
 from mak.landing import newer, sources_at, versions
 from mak.model import NodeId, Outcome, Plan, RunState, Spend, Usage, branch_name, is_branch
 from mak.plan import (
@@ -39,11 +40,11 @@ from mak.plan import (
 )
 from mak.providers import Limits, Policy, Session, Setup
 from mak.providers.endpoints import Price
+from mak.rounds import Rounds
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
 from mak.source import Conflict, Sources, decode, merge, split
 from mak.store import Store, Undone
-from mak.waves import Waves
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 
@@ -123,7 +124,7 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
             return _end(log, store, RunState.DECLINED, spent, "declined at review")
         log.keep_plan(plan)
         base = store.tip()
-        return await _waves(store, log, plan, options, agents, base, reach, spent).carry_out()
+        return await _rounds(store, log, plan, options, agents, base, reach, spent).carry_out()
 
 
 async def recover(store: Store, run_id: str, options: Options) -> Outcome:
@@ -159,9 +160,9 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
             raise UsageError(f"recovering {run_id}: it has ended", hint=f"mak show {run_id}")
         log = RunLog.resume(store, run_id, options.emit)
         _tell(store, log, recovered=True)
-        waves = _waves(store, log, plan, options, agents, meta.base, reach, spent)
-        waves.replay(_landed(store, meta), runlog.read_replies(store, run_id))
-        return await waves.carry_out()
+        rounds = _rounds(store, log, plan, options, agents, meta.base, reach, spent)
+        rounds.take_up(_landed(store, meta))
+        return await rounds.carry_out()
 
 
 async def make_plan(store: Store, request: str, options: Options) -> Review:
@@ -207,7 +208,9 @@ async def _plan(
 
     sources = sources_at(store, store.tip())
     if isinstance(request, Plan):
-        review = _grounded(store, sources, request, options)
+        # What is to be put right is for this run to find out.
+        plan, told = repair.kept(Plan(request.request, ()), request)
+        review = _grounded(store, sources, plan, options, told)
     else:
         ask = open_planner(options.planner, sources, reach)
 
@@ -234,11 +237,13 @@ async def _plan(
     return review
 
 
-def _grounded(store: Store, sources: Sources, plan: Plan, options: Options) -> Review:
+def _grounded(
+    store: Store, sources: Sources, plan: Plan, options: Options, remarks: Sequence[str] = ()
+) -> Review:
     result = ground(plan, sources, check_path=store.check_path)
     if isinstance(result, Ungrounded):
         raise PlanError("the plan cannot be carried out: " + "; ".join(result.reasons))
-    return _view(store, result.plan, result.remarks, sources, options)
+    return _view(store, result.plan, (*remarks, *result.remarks), sources, options)
 
 
 def _view(
@@ -277,7 +282,8 @@ async def _reviewed(
             return None
         if decision.plan is None:
             break
-        review = _grounded(store, sources_at(store, store.tip()), decision.plan, options)
+        plan, remarks = repair.kept(review.plan, decision.plan)
+        review = _grounded(store, sources_at(store, store.tip()), plan, options, remarks)
         _refuse_in_the_way(store, review.plan)
     if options.review is not None:
         _refuse_in_the_way(store, review.plan)  # a review takes as long as it takes
@@ -316,7 +322,7 @@ def _in_the_way(store: Store, plan: Plan) -> MakError | None:
 # ------------------------------------------------------------------------------------ around it
 
 
-def _waves(
+def _rounds(
     store: Store,
     log: RunLog,
     plan: Plan,
@@ -325,8 +331,12 @@ def _waves(
     base: str,
     reach: Reach,
     spent: Sequence[Spend],
-) -> Waves:
-    return Waves(
+) -> Rounds:
+    async def review(repairs: Plan) -> Plan | None:
+        found = _grounded(store, sources_at(store, store.tip()), repairs, options)
+        return await _reviewed(store, found, options, log.emit)
+
+    return Rounds(
         store,
         log,
         plan,
@@ -337,6 +347,8 @@ def _waves(
         base=base,
         reach=reach,
         spent=spent,
+        gates=Gates(store, options.config.checks, log.emit, options.setup),
+        review=review,
     )
 
 

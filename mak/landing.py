@@ -55,7 +55,9 @@ def newer(data: bytes) -> Sequence[Statement]:
     return workers.call(python_newer.cut, data)
 
 
-def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str:
+def wave_message(
+    run: str, number: int, plan: Plan, tasks: Sequence[str], *, kind: str = "wave"
+) -> str:
     """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
     from mak.plan import plan_digest
 
@@ -65,7 +67,7 @@ def wave_message(run: str, number: int, plan: Plan, tasks: Sequence[str]) -> str
     trailers = {
         "MAK-Run": run,
         "MAK-Wave": str(number + 1),
-        "MAK-Kind": "wave",
+        "MAK-Kind": kind,
         "MAK-Plan": plan_digest(plan),
         "MAK-Tasks": ", ".join(tasks),
     }

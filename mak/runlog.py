@@ -1,11 +1,12 @@
 """The record of a run: what was asked, answered and decided, in documents that Git keeps.
 
-Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``log-<n>.jsonl`` and
-``outcome.json``, which is absent until the run has ended. The log holds what happened, in order,
-one JSON object a line: events by their names (``{"t", "event", …}``), and every reply whole, with
-the digests of what its agent was shown (``{"t", "task", "attempt", "reply", "shown"}``). Lines are
-added to the last of its documents until that is long enough, since what costs is the number of Git
-objects; what came together goes in by one commit.
+Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``repair-<n>.json`` (repair plans as
+approved, with what was broken before each), ``log-<n>.jsonl`` and ``outcome.json``, which is absent
+until the run has ended. The log holds what happened, in order, one JSON object a line: events by
+their names (``{"t", "event", …}``), and every reply whole, with the digests of what its agent was
+shown (``{"t", "task", "attempt", "reply", "shown"}``). Lines are added to the last of its documents
+until that is long enough, since what costs is the number of Git objects; what came together goes in
+by one commit.
 
 Invariant: a reply is in Git before anything judges it.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -39,6 +40,7 @@ from mak.plan import parse_plan, plan_document
 from mak.store import Store
 
 _LOG = "log-"
+_REPAIR = "repair-"
 #: Bytes after which a document of the log is not added to any more.
 _LONG = 16 * 1024
 
@@ -102,6 +104,12 @@ class RunLog:
         self._documents["plan.json"] = _dump(plan_document(plan))
         self.flush()
 
+    def keep_repair(self, number: int, plan: Plan, broken: Collection[str]) -> None:
+        """Record repair plan `number` as it was approved, and what was broken before it."""
+        document = {"plan": plan_document(plan), "broken": sorted(broken)}
+        self._documents[f"{_REPAIR}{number:03}.json"] = _dump(document)
+        self.flush()
+
     def park(self, task: str, attempt: int, parked: Parked) -> None:
         """Keep a reply with the next `flush`, which must come before the reply is judged."""
         reply = reply_to_json(parked.reply)
@@ -141,6 +149,13 @@ def read_plan(store: Store, run: str) -> Plan | None:
     """Read the plan that a run carries out; None while none is approved."""
     data = store.run_document(run, "plan.json")
     return None if data is None else parse_plan(json.loads(data))
+
+
+def read_repairs(store: Store, run: str) -> list[tuple[Plan, frozenset[str]]]:
+    """Read the repair plans of a run, in order, each with what was broken before it."""
+    documents = sorted(store.run_documents(run, _REPAIR).items())
+    found = [json.loads(data) for _, data in documents]
+    return [(parse_plan(each["plan"]), frozenset(each["broken"])) for each in found]
 
 
 def read_spent(store: Store, run: str) -> tuple[Spend, ...]:

@@ -1,25 +1,30 @@
-"""The waves of one run: dispatch, park, judge, commit, until every task has ended.
+"""The waves of one plan: dispatch, judge, gate, commit, until every task has ended.
 
 A wave's tasks build one draft. When the branch moves under it, the accepted replies are applied
-again on the new tip; what no longer fits is asked again.
+again on the new tip; what no longer fits is asked again. What a gate of the project fails with is
+left out of the wave, and comes back as a repair (`mak.rounds`).
 
 This file is longer than most: what is decided here (what to ask, what becomes of an answer, when a
-wave is over) is one state machine over the same few tables. Verdicts are `mak.judge`'s, what goes
-into Git is `mak.landing`'s and `mak.runlog`'s.
+wave is over) is one state machine over the same few tables. Verdicts are `mak.judge`'s, agents are
+`mak.asking`'s, what goes into Git is `mak.landing`'s and `mak.runlog`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import anyio
 from anyio.abc import TaskGroup
 
-from mak import events, runlog
+from mak import events, repair, runlog
 from mak.agents import Agent, Assignment, Reach, context, open_agents
-from mak.config import Config
-from mak.errors import AgentError, AgentErrorKind, MakError, PlanError, UsageError
+from mak.asking import Arrival, Desk, Turn
+from mak.assembly import Settled, assemble, of_finding, units
+from mak.config import Config, When
+from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
+from mak.gates import Gates, Red, halve
+from mak.gates.narrow import narrow, reached
+from mak.gates.reading import paths as paths_of_failures
 from mak.judge import (
     Accept,
     Again,
@@ -27,17 +32,21 @@ from mak.judge import (
     Planned,
     Verdict,
     Widen,
+    check_between,
     check_wave,
     digest,
     judge,
-    stale,
-    touches,
 )
 from mak.landing import merge_bytes, sources_at, versions, wave_message
 from mak.model import (
+    Delete,
+    Edit,
     Finding,
-    Outcome,
+    Insert,
+    NodeId,
+    Obligation,
     Plan,
+    Replace,
     Reply,
     RunState,
     Spend,
@@ -48,9 +57,10 @@ from mak.model import (
     WaveOutcome,
 )
 from mak.providers.policy import Policy
+from mak.repair import Left
 from mak.runlog import Parked, RunLog
 from mak.schedule import Scheduler, Wave, locks_for
-from mak.source import Draft, Rejected, path_of
+from mak.source import Draft, Sources, path_of
 from mak.source.names import references
 from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 
@@ -62,8 +72,8 @@ POLL = 0.3
 QUIET = 0.1
 #: How often one wave may be rebuilt because the branch moved while it was being committed.
 REBUILDS = 20
-#: Seconds after its own deadline that an agent has to say what it spent.
-GRACE = 5.0
+#: The check that a repair fails with which takes back, or leaves out, what was asked for.
+TAKEN_BACK = "taken-back"
 
 _GONE = AgentErrorKind.UNAVAILABLE
 #: What every other task would meet too, until a person has done something about it.
@@ -77,42 +87,6 @@ HALTING = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Turn:
-    """Where one task stands between its attempts."""
-
-    task: Task
-    agent: Agent
-    asked: int = 0
-    rejected: int = 0
-    widened: int = 0
-    #: Why the last attempt was turned down, and what it was.
-    retry: str = ""
-    draft: Reply | None = None
-    #: An answer that is judged again under wider locks, instead of asking again.
-    again: tuple[Reply, Mapping[str, str]] | None = None
-    usage: Usage = field(default_factory=Usage)
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """An accepted reply, as it can be applied again when the wave's base moves."""
-
-    task: Task
-    reply: Reply
-    shown: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """An answer (or none), with the digests of the nodes that its agent was shown."""
-
-    task: str
-    answer: Reply | AgentError
-    shown: Mapping[str, str]
-
-
 class Stop(Exception):
     """The walk ends early; what landed stays, what was answered is kept."""
 
@@ -121,48 +95,71 @@ class Stop(Exception):
         self.state = state
 
 
-class Waves:
-    """One run's plan on its way to commits."""
+@dataclass(slots=True)
+class Run:
+    """What the plans of one run share."""
 
-    def __init__(
-        self,
-        store: Store,
-        log: RunLog,
-        plan: Plan,
-        *,
-        config: Config,
-        agents: Sequence[Agent],
-        max_agents: int,
-        hooks: bool,
-        base: str,
-        reach: Reach,
-        spent: Sequence[Spend] = (),
-    ) -> None:
-        self.store = store
-        self.log = log
+    store: Store
+    log: RunLog
+    config: Config
+    agents: Sequence[Agent]
+    max_agents: int
+    hooks: bool
+    #: The commit that the run began with (empty: none), and its files.
+    base: str
+    before: Sources
+    gates: Gates
+    group: TaskGroup
+    reach: Reach
+    #: What the run took so far, planning first.
+    spent: list[Spend]
+    parked: dict[tuple[str, int], Parked]
+    landed: list[WaveOutcome] = field(default_factory=list)
+    #: Files that the run's commits changed.
+    touched: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    #: What every task of the run was to do.
+    goals: dict[str, str] = field(default_factory=dict)
+    #: Gates that failed on what was committed, since a task to come is to see to it, with the tree
+    #: that they are compared with.
+    owed: dict[str, str] = field(default_factory=dict)
+    remarks: set[str] = field(default_factory=set)
+
+    def remark(self, text: str) -> None:
+        """Say something once."""
+        if text not in self.remarks:
+            self.remarks.add(text)
+            self.log.emit(events.Remark(text))
+
+
+class Waves:
+    """One plan on its way to commits; `first` is the number of its first wave in the run."""
+
+    def __init__(self, run: Run, plan: Plan, *, first: int, kind: str) -> None:
+        self.run = run
+        self.store, self.log, self.config = run.store, run.log, run.config
         self.plan = plan
-        self.config = config
-        self.max_agents = max_agents
-        self.hooks = hooks
-        self.base = base
-        #: What this run took so far, planning first.
-        self.spent = list(spent)
+        self.first = first
+        run.goals.update((task.id, task.goal) for task in plan.tasks)
+        self.kind = kind
         #: Why no more tasks are started; empty: they are.
         self.halted = ""
-        self.scheduler = Scheduler(plan, capacity=max_agents)
+        self.scheduler = Scheduler(plan, capacity=run.max_agents)
         specs = sorted({task.model for task in plan.tasks if task.model})
-        opened = open_agents(specs, reach) if specs else ()
+        opened = open_agents(specs, run.reach) if specs else ()
         pinned = dict(zip(specs, opened, strict=True))
         self.turns = {
-            task.id: Turn(task, pinned.get(task.model) or agents[index % len(agents)])
-            for index, task in enumerate(plan.tasks)
+            task.id: self._turn(task, pinned.get(task.model) or run.agents[i % len(run.agents)])
+            for i, task in enumerate(plan.tasks)
         }
+        self.desk = Desk(run.log, run.group, run.parked, run.config.timeouts.task, self._spend)
         #: The same for every task, so that endpoints can cache what begins a prompt.
         self.peers = tuple(task.goal for task in plan.tasks)
-        self.parked: dict[tuple[str, int], Parked] = {}
-        self.landed: list[WaveOutcome] = []
-        self.findings: list[Finding] = []
         self.settled: dict[str, Settled] = {}
+        #: Accepted answers that change nothing, of tasks whose wave is not over.
+        self.unchanged: dict[str, Reply] = {}
+        #: Tasks that ended because of what they would break.
+        self.left: dict[str, list[Left]] = {}
         self.planned = Planned(plan.tasks)
         self.waits: set[tuple[str, str, str]] = set()
         #: Tasks that another process was in the way of, and whether we hold any claim.
@@ -170,85 +167,82 @@ class Waves:
         #: Tasks that hold claims for nothing: they failed, or changed nothing.
         self.done: list[str] = []
         self.holds = False
-        self.remarks: set[str] = set()
-        self.inbox: list[Arrival] = []
-        self.arrived = anyio.Event()
-        self.group: TaskGroup
-        self.tip = store.tip()
-        self.draft = Draft(sources_at(store, self.tip))
+        self.tip = self.store.tip()
+        self.draft = Draft(sources_at(self.store, self.tip))
+
+    def _turn(self, task: Task, agent: Agent) -> Turn:
+        """Return the first turn of a task; a repair goes on from what was turned down."""
+        turn = Turn(task, agent)
+        if any(not each.landed for each in task.obligations):
+            parked = self.run.parked
+            last = max((n for name, n in parked if name == task.repairs), default=0)
+            if last:
+                turn.draft = parked[task.repairs, last].reply
+                turn.retry = "; ".join(f"{o.check}: {o.subject}" for o in task.obligations)
+        return turn
 
     # ------------------------------------------------------------------------ the loop
 
-    async def carry_out(self) -> Outcome:
-        """Walk all waves and record how they ended.
-
-        Raises `MakError` when the store does not do as told; the run can then be recovered.
-        """
-        state, reason = RunState.DONE, ""
-        failure: MakError | None = None
-        try:
-            async with anyio.create_task_group() as self.group:
-                try:
-                    await self._walk()
-                except Stop as stop:
-                    state, reason = stop.state, str(stop)
-                except MakError as error:
-                    failure = error
-                self.group.cancel_scope.cancel()
-        except anyio.get_cancelled_exc_class():
-            state, reason = RunState.INTERRUPTED, "interrupted"
-        if failure is not None:
-            failure.hint = failure.hint or f"everything is kept: mak run --recover {self.log.run}"
-            raise failure
-        return self._finish(state, reason)
-
-    async def _walk(self) -> None:
+    async def walk(self) -> None:
+        """Carry out the plan; raises `Stop` where it has to end early."""
         while not self.scheduler.done:
             self._dispatch()
             if (wave := self.scheduler.wave()) is not None:
-                self._land(wave)
+                await self._land(wave)
                 continue
             for arrival in await self._arrivals():
                 self._judge(arrival)
 
-    def replay(self, landed: Mapping[str, str], parked: Mapping[tuple[str, int], Parked]) -> None:
-        """Take up what an earlier process did: tasks by the commit that holds them, and replies.
+    def replay(self, landed: Mapping[str, str], *, over: bool) -> None:
+        """Take up what an earlier process did: tasks by the commit that holds them.
 
-        Levels up to the last one whose commit landed are over: what is not in a commit ended
-        without one.
+        Levels up to the last one whose commit landed are over (all of them, if the plan is `over`):
+        what is not in a commit ended without one.
         """
-        self.parked = dict(parked)
-        for spend in self.spent:
+        failed: dict[str, str] = {}
+        taken_out: dict[str, list[Left]] = {}
+        for _, event in runlog.read_events(self.store, self.log.run):
+            if isinstance(event, events.TaskFailed) and event.task in self.turns:
+                failed[event.task] = event.reason
+            elif isinstance(event, events.TaskTakenOut) and event.task in self.turns:
+                taken_out[event.task] = [self._left_out(event)]
+        for spend in self.run.spent:
             if spend.task in self.turns:
                 self.turns[spend.task].usage += spend.usage
-        failed = {
-            event.task: event.reason
-            for _, event in runlog.read_events(self.store, self.log.run)
-            if isinstance(event, events.TaskFailed)
-        }
-        for task, attempt in parked:
-            turn = self.turns[task]
-            if task in landed:
+        for (task, attempt), record in self.run.parked.items():
+            if (turn := self.turns.get(task)) is None:
+                continue
+            if task in landed or over:
                 turn.asked = max(turn.asked, attempt)
+            if task in landed:
+                self.run.touched.update(map(path_of, record.reply.edits))
         levels = self.scheduler.levels
         last = max(
             (n for n, level in enumerate(levels) if not landed.keys().isdisjoint(level)), default=-1
         )
-        for number, level in enumerate(levels[: last + 1]):
+        for number, level in enumerate(levels if over else levels[: last + 1]):
             for task in level:
                 if task not in landed and task in failed:
                     self.turns[task].reason = failed[task]
-                    self.scheduler.fail(task, failed[task])
+                    if task in taken_out:
+                        self.left[task] = taken_out[task]
+                    for other in self.scheduler.fail(task, failed[task]):
+                        self.turns[other].reason = _skipped(task)
                 elif self.scheduler.states[task] is TaskState.PENDING:
                     self.scheduler.settle(task)
             held = tuple(task for task in level if task in landed)
             if held:
-                self.landed.append(WaveOutcome(landed[held[0]], held))
+                self.run.landed.append(WaveOutcome(landed[held[0]], held))
             if (wave := self.scheduler.wave()) is not None and wave.number == number:
                 self.scheduler.committed(number)
         for task, state in self.scheduler.states.items():
             if state is not TaskState.PENDING:
                 self.planned.drop(task)
+
+    def _left_out(self, event: events.TaskTakenOut) -> Left:
+        task = self.turns[event.task].task
+        obligation = _obligation(task, event.check, event.subject, event.evidence)
+        return Left(obligation, task)
 
     # ------------------------------------------------------------------------ asking
 
@@ -306,13 +300,13 @@ class Waves:
         if turn.again is not None:
             reply, shown = turn.again
             turn.again = None
-            self._arrive(Arrival(task_id, reply, shown))
+            self.desk.put(Arrival(task_id, reply, shown))
             return
         try:
             current = self.draft.sources
             seen = context(turn.task, current, budget=self.config.context_tokens)
         except PlanError as error:
-            self._arrive(Arrival(task_id, AgentError(str(error), kind=_GONE), {}))
+            self.desk.put(Arrival(task_id, AgentError(str(error), kind=_GONE), {}))
             return
         turn.asked += 1
         assignment = Assignment(
@@ -331,85 +325,28 @@ class Waves:
             outlines=seen.outlines,
         )
         shown = {str(slot.node): digest(self.draft, slot.node) for slot in seen.slots}
-        record = self.parked.get((task_id, turn.asked))
-        self.log.emit(
-            events.TaskStarted(
-                task_id,
-                turn.asked,
-                turn.agent.spec,
-                tuple(str(slot.node) for slot in seen.slots),
-                seen.shares,
-            )
-        )
-        if record is not None:
-            self._arrive(Arrival(task_id, record.reply, record.shown))
-        else:
-            self.group.start_soon(self._answer, turn.agent, assignment, shown)
-
-    async def _answer(self, agent: Agent, assignment: Assignment, shown: Mapping[str, str]) -> None:
-        limit = self.config.timeouts.task
-        answer: Reply | AgentError
-        try:
-            with anyio.fail_after(limit + GRACE):
-                answer = await agent.answer(assignment)
-        except AgentError as error:
-            answer = error
-        except TimeoutError:
-            answer = AgentError(
-                f"no answer within {limit:g} s (timeouts.task)", kind=AgentErrorKind.TIMEOUT
-            )
-        except MakError as error:
-            answer = AgentError(str(error), kind=AgentErrorKind.UNAVAILABLE, hint=error.hint)
-        self._arrive(Arrival(assignment.task.id, answer, shown))
-
-    def _arrive(self, arrival: Arrival) -> None:
-        self.inbox.append(arrival)
-        self.arrived.set()
+        self.desk.ask(turn.agent, assignment, shown, seen.shares)
 
     async def _arrivals(self) -> list[Arrival]:
-        """Wait for answers; park all that came, in one commit, before they are judged."""
-        if not self.inbox:
-            with anyio.move_on_after(QUIET):
-                await self.arrived.wait()
-        if not self.inbox:
+        """Wait for answers; all that came are in Git, by one commit, before they are judged."""
+        await self.desk.wait(QUIET)
+        if self.desk.is_empty:
             self.log.flush()
             self._release()
             external = self.scheduler.has_external
             if external:
                 self._let_go()
-            with anyio.move_on_after(POLL if external else None):
-                await self.arrived.wait()
+            await self.desk.wait(POLL if external else None)
             if external:
                 self.scheduler.retry_external()
-        self.arrived = anyio.Event()
-        arrivals, self.inbox = self.inbox, []
-        told: list[events.Event] = []
-        for arrival in arrivals:
-            turn, answer = self.turns[arrival.task], arrival.answer
-            if isinstance(answer, AgentError):
-                self._spend(turn, getattr(answer, "usage", Usage()), turn.agent.spec)
-                continue
-            reused = (arrival.task, turn.asked) in self.parked
-            if not reused:
-                self.parked[arrival.task, turn.asked] = parked = Parked(answer, arrival.shown)
-                self.log.park(arrival.task, turn.asked, parked)
-                self._spend(turn, answer.usage, answer.model or turn.agent.spec)
-            told.append(
-                events.ReplyParked(
-                    arrival.task, turn.asked, str(answer.status), answer.usage, reused
-                )
-            )
-        self.log.flush()
-        for event in told:
-            self.log.emit(event)
-        return arrivals
+        return self.desk.take(self.turns)
 
     def _spend(self, turn: Turn, usage: Usage, model: str) -> None:
         turn.usage += usage
         if usage.calls:
-            task = turn.task.id
-            wave = next(n for n, level in enumerate(self.scheduler.levels, 1) if task in level)
-            self.spent.append(Spend(task, wave, model, usage))
+            task, levels = turn.task.id, self.scheduler.levels
+            wave = self.first + next(n for n, level in enumerate(levels, 1) if task in level)
+            self.run.spent.append(Spend(task, wave, model, usage))
             self.log.emit(events.Spent(task, wave, model, usage))
 
     # ------------------------------------------------------------------------ judging
@@ -431,9 +368,12 @@ class Waves:
             verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
         match verdict:
             case Accept(proposal):
+                self.left.pop(arrival.task, None)
                 if proposal is not None:
                     self.draft.accept(proposal, checked=True)
                     self.settled[arrival.task] = Settled(turn.task, answer, arrival.shown)
+                else:
+                    self.unchanged[arrival.task] = answer
                 changed = (
                     (*proposal.changed, *proposal.created, *proposal.deleted) if proposal else ()
                 )
@@ -509,12 +449,13 @@ class Waves:
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
         self.settled.pop(task, None)
+        self.unchanged.pop(task, None)
         self.planned.drop(task)
         skipped = self.scheduler.fail(task, reason)
         self.log.emit(events.TaskFailed(task, reason))
         for other in skipped:
             self.planned.drop(other)
-            self.turns[other].reason = f"{task}, on which it depends, failed"
+            self.turns[other].reason = _skipped(task)
             self.log.emit(events.TaskSkipped(other, task))
         self.done.append(task)
         if self.plan.atomic:
@@ -525,12 +466,12 @@ class Waves:
 
     # ------------------------------------------------------------------------ landing
 
-    def _land(self, wave: Wave) -> None:
+    async def _land(self, wave: Wave) -> None:
         """Commit a complete wave, rebuilding it when the branch has moved."""
         for _ in range(REBUILDS):
             if self.store.tip() != self.tip and not self._rebuild():
                 return
-            if not self._passes():
+            if not self._passes() or not self._discharged() or not await self._gated():
                 if self.scheduler.wave() is None:
                     return
                 continue
@@ -538,35 +479,37 @@ class Waves:
             if not self.draft.changes:
                 self._over(wave)
                 return
+            number = self.first + wave.number
             # Recovery tells by the log which tasks of a wave that landed had failed.
             self.log.flush()
-            message = wave_message(self.log.run, wave.number, self.plan, tasks)
+            message = wave_message(self.log.run, number, self.plan, tasks, kind=self.kind)
             result = self.store.commit_wave(
                 WaveWrite(
                     run=self.log.run,
-                    number=wave.number,
+                    number=number,
                     parent=self.tip,
                     files={p: f.data if f else None for p, f in self.draft.changes.items()},
                     message=message,
                     nodes={p: versions(f) for p, f in self.draft.changes.items()},
                     tasks=tasks,
                     merge=merge_bytes,
-                    hooks=self.hooks,
+                    hooks=self.run.hooks,
                 )
             )
             match result:
                 case Committed():
                     for remark in result.remarks:
-                        self._remark(remark)
+                        self.run.remark(remark)
                     if result.merged:
-                        self.log.emit(events.WaveMerged(wave.number, tuple(result.merged)))
+                        self.log.emit(events.WaveMerged(number, tuple(result.merged)))
                     subject = message.split("\n", 1)[0]
-                    self.log.emit(events.WaveCommitted(wave.number, result.commit, subject, tasks))
-                    self.landed.append(WaveOutcome(result.commit, tasks))
+                    self.log.emit(events.WaveCommitted(number, result.commit, subject, tasks))
+                    self.run.landed.append(WaveOutcome(result.commit, tasks))
+                    self.run.touched.update(self.draft.changes)
                     self._over(wave, result.commit)
                     return
                 case WaveHeld():
-                    self.log.emit(events.WaveHeld(wave.number, tuple(result.paths), result.reason))
+                    self.log.emit(events.WaveHeld(number, tuple(result.paths), result.reason))
                     raise Stop(RunState.HELD, result.reason)
                 case Moved():
                     continue
@@ -574,14 +517,9 @@ class Waves:
             RunState.HELD, f"the branch moved {REBUILDS} times while a wave was being committed"
         )
 
-    def _remark(self, text: str) -> None:
-        if text not in self.remarks:
-            self.remarks.add(text)
-            self.log.emit(events.Remark(text))
-
     def _over(self, wave: Wave, commit: str = "") -> None:
         self.done += (task for task in wave.tasks if task not in self.settled)
-        self.settled = {}
+        self.settled, self.unchanged = {}, {}
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:
             self.tip = commit or self.store.tip()
@@ -590,91 +528,309 @@ class Waves:
     def _rebuild(self) -> bool:
         """Apply the accepted replies to the branch as it is; False: some are asked again."""
         self.tip = self.store.tip()
-        self.draft = Draft(sources_at(self.store, self.tip))
-        settled, self.settled = self.settled, {}
-        whole = True
-        for task_id, entry in settled.items():
-            moved = stale(self.draft, entry.shown, entry.reply.edits)
-            granted = frozenset((*entry.task.writes, *entry.task.creates))
-            result = self.draft.propose(entry.reply.edits, granted)
-            if moved or isinstance(result, Rejected):
-                names = ", ".join(map(str, moved)) or str(getattr(result, "reason", ""))
-                reason = f"the branch moved under the edit: {names}"
-                self._again(task_id, entry.reply, "moved", reason)
-                whole = False
-            else:
-                self.draft.accept(result)
-                self.settled[task_id] = entry
-        return whole
+        self.draft, misfits = assemble(sources_at(self.store, self.tip), self.settled)
+        for task, why in misfits.items():
+            reply = self.settled.pop(task).reply
+            self._again(task, reply, "moved", f"the branch moved under the edit: {why}")
+        return not misfits
 
     def _passes(self) -> bool:
         """Check the whole wave; whoever a finding blames is asked again, the rest is built anew."""
         findings = check_wave(self.draft, self.planned.nodes, references)
         if not findings:
             return True
-        blamed = {task: finding for finding in findings for task in self._blamed(finding)}
+        blamed = {
+            task: finding for finding in findings for task in of_finding(finding, self.settled)
+        }
         if not blamed:
-            self.findings.extend(findings)
+            self.run.findings.extend(findings)
             raise Stop(RunState.FAILED, findings[0].message)
         for task, finding in blamed.items():
             self._again(task, self.settled.pop(task).reply, finding.check, finding.message)
             if self.scheduler.states[task] is TaskState.FAILED:
-                self.findings.append(finding)
+                self.run.findings.append(finding)
         self._rebuild()
         return False
 
-    def _blamed(self, finding: Finding) -> list[str]:
-        """Return the tasks to ask again: who edited what is left behind, else what it relied on."""
-        behind = [need.node.node for need in finding.needs]
-        for nodes in (behind, [finding.node.node]):
-            tasks = [
-                task
-                for task, entry in self.settled.items()
-                if any(touches(entry.reply.edits, node) for node in nodes)
-            ]
-            if tasks:
-                return tasks
-        paths = {finding.node.path}
-        return [
-            task
-            for task, entry in self.settled.items()
-            if not paths.isdisjoint(map(path_of, entry.reply.edits))
+    # ------------------------------------------------------------------------ repairs
+
+    def _discharged(self) -> bool:
+        """Check that no obligation of the wave's repairs holds any more; else ask them again."""
+        wrong = {task: found for task in self._repairs() if (found := self._owes(task))}
+        for task, (obligation, subject) in wrong.items():
+            self._turn_down(task, [(obligation.check, subject, "")], obligation)
+        if wrong:
+            self._rebuild()
+        return not wrong
+
+    def _repairs(self) -> Iterator[str]:
+        answered = (*self.settled, *self.unchanged)
+        return (task for task in answered if self.turns[task].task.obligations)
+
+    def _owes(self, task_id: str) -> tuple[Obligation, str] | None:
+        """Return an obligation that the answer of a repair does not discharge, and why not."""
+        obligations = self.turns[task_id].task.obligations
+        first = obligations[0]
+        wants_change = not all(each.landed for each in obligations)
+        if wants_change and not self._changes_something(task_id):
+            return first, "what was asked for is not on the branch, so a change is required"
+        now = self.draft.sources
+        if gone := repair.lost(obligations, now):
+            return first, f"{_list(gone)} was asked for and has to stay; put it right instead"
+        before = self.run.before
+        if back := repair.taken_back(obligations, before, self.draft.base, now):
+            return first, f"{_list(back)} is as before the run; that takes back what was asked for"
+        for obligation, finding in repair.live(obligations, self._found_since(self.draft.changes)):
+            return obligation, finding.message
+        return None
+
+    def _changes_something(self, task: str) -> bool:
+        entry = self.settled.get(task)
+        was = Draft(self.draft.base)
+        return entry is not None and any(
+            not isinstance(edit, Replace) or digest(was, edit.node) != digest(self.draft, edit.node)
+            for edit in entry.reply.edits
+        )
+
+    def _found_since(self, changes: Collection[str]) -> Sequence[Finding]:
+        """Return what the checks that look beyond a file find since the run began."""
+        paths = sorted({*self.run.touched, *changes})
+        return check_between(self.run.before, self.draft.sources, paths, references)
+
+    def _turn_down(
+        self, task_id: str, told: Sequence[tuple[str, str, str]], obligation: Obligation | None
+    ) -> None:
+        """Ask a repair again that does not do what it has to; out of attempts, leave it out.
+
+        A task that is no repair is left out at once. `told`: check, what it found, evidence.
+        """
+        turn = self.turns[task_id]
+        entry = self.settled.pop(task_id, None)
+        reply = entry.reply if entry else self.unchanged.pop(task_id)
+        is_last = turn.rejected + 1 >= self.config.attempts
+        check, subject, _ = told[0]
+        if turn.task.obligations and not is_last:
+            reasons = "\n".join(f"{c}: {s}\n{e}".rstrip() for c, s, e in told)
+            self._again(task_id, reply, check, reasons)
+            return
+        found = []
+        for check, subject, evidence in told:
+            self.log.emit(events.TaskTakenOut(task_id, turn.asked, check, subject, evidence))
+            new = obligation or _obligation(turn.task, check, subject, evidence)
+            found.append(Left(replace(new, subject=subject), turn.task))
+        self.left[task_id] = found
+        tried = f" (asked {turn.rejected + 1} times)" if turn.rejected else ""
+        self._fail(task_id, f"{told[0][0]}: {told[0][1]}{tried}")
+
+    # ------------------------------------------------------------------------ gates
+
+    async def _gated(self) -> bool:
+        """Let the project's commands judge the wave; False: what fails was left out or put off."""
+        owed = self._owed_by_repairs()
+        names = {*self.run.gates.names(When.WAVE), *owed}
+        if not names or not self.draft.changes:
+            return True
+        reds = await self._judged(self.draft, names, tuple(self.settled), owed, confirm=True)
+        if self.store.tip() != self.tip:
+            return False
+        if on_branch := [red for red in reds if red.gate in owed]:
+            # It fails without the wave, too: whoever has to put it right has not.
+            for task in {task for red in on_branch for task in owed[red.gate]}:
+                told = [(r.check, r.subject, r.output) for r in on_branch if task in owed[r.gate]]
+                self._turn_down(task, told, None)
+            self._rebuild()
+            return False
+        reds = tuple(red for red in reds if not self._is_awaited(red))
+        if not reds:
+            return True
+        if self.plan.atomic:
+            self.run.findings += (self._left_red(red).finding() for red in reds)
+            raise Stop(RunState.FAILED, f"{reds[0].check}: {reds[0].subject}")
+        groups = units(self.draft.base, self.settled, self.planned.nodes, references)
+        blamed: dict[tuple[tuple[str, ...], ...], tuple[Red, ...]] = {}
+
+        async def passes(parts: tuple[tuple[str, ...], ...]) -> bool:
+            chosen = {task: self.settled[task] for task in self.settled if _in(task, parts)}
+            draft, misfits = assemble(self.draft.base, chosen)
+            if misfits or check_wave(draft, self.planned.nodes, references):
+                return False
+            found = await self._judged(draft, names, tuple(chosen), owed, confirm=False)
+            blamed[parts[-1:]] = found
+            return not found
+
+        _, left_out = await halve(groups, passes)
+        for group in left_out:
+            told = [(red.check, red.subject, red.output) for red in blamed.get((group,)) or reds]
+            for task in group:
+                self._turn_down(task, told, None)
+        self._rebuild()
+        return False
+
+    def _owed_by_repairs(self) -> dict[str, list[str]]:
+        """Return the gates that fail on the branch, and the repairs of the wave that owe them."""
+        found: dict[str, list[str]] = {}
+        for task in self._repairs():
+            for each in self.turns[task].task.obligations:
+                gate = each.check.removeprefix("gate:")
+                if each.landed and gate in self.run.owed:
+                    found.setdefault(gate, []).append(task)
+        return found
+
+    async def _judged(
+        self,
+        draft: Draft,
+        names: Collection[str],
+        tasks: tuple[str, ...],
+        owed: Collection[str],
+        *,
+        confirm: bool,
+    ) -> tuple[Red, ...]:
+        files = {path: file.data if file else None for path, file in draft.changes.items()}
+        tree = self.store.prospective(self.tip, files)
+        parent = self.store.prospective(self.tip, {})
+        tests: list[str] | None = None
+
+        def narrowed(command: str) -> str:
+            nonlocal tests
+            if tests is None:
+                tests = reached(draft.sources, draft.base, draft.changes)
+            return narrow(command, self.store.prefix, draft.sources, tests)
+
+        return await self.run.gates.judge(
+            tree,
+            lambda gate: self.run.owed[gate] if gate in owed else parent,
+            names,
+            tasks=tasks,
+            narrowed=narrowed,
+            confirm=confirm,
+        )
+
+    def _is_awaited(self, red: Red) -> bool:
+        """Whether a task to come is to write in a file that fails; then it has a chance to."""
+        files = {f"{self.store.prefix}{path}" for path in paths_of_failures(red.new)}
+        coming = [
+            task.id
+            for task in self.plan.tasks
+            if self.scheduler.states[task.id] is TaskState.PENDING
+            and any(node.path in files for node in (*task.writes, *task.creates))
         ]
+        if not coming:
+            return False
+        self.run.owed.setdefault(red.gate, self.store.prospective(self.tip, {}))
+        self.run.remark(
+            f"{red.check} fails, and {', '.join(coming)} is still to come: {red.subject}"
+        )
+        return True
+
+    # ------------------------------------------------------------------------ what is left
+
+    async def left_over(self) -> list[Left]:
+        """Return what the plan leaves broken, or left out, once its waves are through."""
+        found = [item for items in self.left.values() for item in items]
+        known = {(item.obligation.check, item.obligation.site) for item in found}
+        lost = [turn.task for turn in self.turns.values() if self._is_lost(turn.task.id)]
+        found += (item for item in self._debts(lost) if _key(item) not in known)
+        found += [item for item in await self._owed_gates() if _key(item) not in known]
+        known = {(item.obligation.check, item.obligation.site) for item in found}
+        for task in lost:
+            for each in task.obligations:
+                if not each.landed and (each.check, each.site) not in known:
+                    found.append(Left(each, task))
+        return found
+
+    def again(self, left: Sequence[Left]) -> list[Task]:
+        """Return the tasks that were not begun because one failed that comes back."""
+        back = {item.task.id for item in left if item.task}
+        because = self.scheduler.because
+        return [turn.task for task, turn in self.turns.items() if because.get(task) in back]
+
+    def _is_lost(self, task: str) -> bool:
+        return self.scheduler.states[task] in (TaskState.FAILED, TaskState.SKIPPED)
+
+    def _debts(self, lost: Sequence[Task]) -> Iterator[Left]:
+        """Yield what the checks find on the branch since the run began, and did not before."""
+        if len(self.run.landed) < 2 and not lost:
+            return  # one wave, which was checked as a whole
+        findings = self._found_since(())
+        new = repair.added(findings, self.run.before, self.draft.sources)
+        for finding in findings:
+            site = finding.node.node
+            nodes = [need.node for need in finding.needs] or [site]
+            owner = next(repair.touching(lost, [*nodes, site]), None)
+            yield Left(
+                Obligation(finding.check, finding.message, site, (site,) if site in new else ()),
+                owner,
+                tuple(nodes),
+                (site, *(need.node for need in finding.needs if not need.write)),
+                (finding.provider,) if finding.provider else (),
+                tuple(task.goal for task in repair.touching(self.plan.tasks, [site])),
+            )
+
+    async def _owed_gates(self) -> list[Left]:
+        """Let gates judge what is on the branch: those that judge at the end, or were put off."""
+        run = self.run
+        names = {*run.gates.names(When.END), *run.owed}
+        if not names or not run.landed:
+            return []
+        base = self.store.prospective(run.base, {})
+        tree = self.store.prospective(self.tip, {})
+
+        def against(gate: str) -> str:
+            return run.owed.get(gate, base)
+
+        reds = await run.gates.judge(tree, against, names, confirm=True)
+        run.owed = {red.gate: against(red.gate) for red in reds}
+        return [await self._since(red, against(red.gate)) for red in reds]
+
+    async def _since(self, red: Red, base: str) -> Left:
+        """Return what a gate fails with on the branch, with the tasks of the wave it began with."""
+        low, high = 0, len(self.run.landed) - 1
+        while low < high:
+            middle = (low + high) // 2
+            tree = self.store.prospective(self.run.landed[middle].commit, {})
+            if await self.run.gates.judge(tree, lambda gate: base, [red.gate]):
+                high = middle
+            else:
+                low = middle + 1
+        return self._left_red(red, self.run.landed[low].tasks)
+
+    def _left_red(self, red: Red, tasks: Collection[str] = ()) -> Left:
+        """Return a red gate with what these tasks changed, and what others did in files it names.
+
+        Files that it names and nobody changed are there to be read.
+        """
+        files = {f"{self.store.prefix}{path}" for path in paths_of_failures(red.new)}
+        landed = {task for wave in self.run.landed for task in wave.tasks}
+        nodes: dict[NodeId, str] = {}
+        for (task, _), parked in self.run.parked.items():
+            for node in map(_edited, parked.reply.edits) if task in landed else ():
+                if node is not None and (task in tasks or node.path in files):
+                    nodes[node] = self.run.goals[task]
+        named = [NodeId(path) for path in sorted(files) if path in self.draft.base]
+        reads = tuple(file for file in named if file.path not in {node.path for node in nodes})
+        obligation = Obligation(red.check, red.subject, evidence=red.output)
+        goals = tuple(dict.fromkeys(nodes.values()))
+        return Left(obligation, None, tuple(nodes), reads, goals=goals)
 
     # ------------------------------------------------------------------------ the end
 
-    def _finish(self, state: RunState, reason: str) -> Outcome:
+    def outcomes(self, ended: bool, reason: str) -> dict[str, TaskOutcome]:
+        """Return how the plan's tasks stand; `reason` is why those that are not done did not."""
         states = self.scheduler.states
+        return {
+            task: TaskOutcome(
+                _final(states[task], ended),
+                turn.asked,
+                turn.reason or (reason if _final(states[task], ended) is TaskState.FAILED else ""),
+                turn.usage,
+            )
+            for task, turn in self.turns.items()
+        }
+
+    def release(self) -> None:
+        """Give up all claims."""
         self.store.release(tuple(self.turns))
-        if state is RunState.DONE and any(
-            states[task] in (TaskState.FAILED, TaskState.SKIPPED) for task in self.turns
-        ):
-            state, reason = RunState.FAILED, "some tasks did not land"
-        ended = state in (RunState.DONE, RunState.FAILED)
-        outcome = Outcome(
-            run=self.log.run,
-            state=state,
-            base=self.base,
-            head=self.store.tip(),
-            waves=tuple(self.landed),
-            tasks={
-                task: TaskOutcome(
-                    _final(states[task], ended),
-                    turn.asked,
-                    turn.reason
-                    or (reason if _final(states[task], ended) is TaskState.FAILED else ""),
-                    turn.usage,
-                )
-                for task, turn in self.turns.items()
-            },
-            findings=tuple(dict.fromkeys(self.findings)),
-            usage=sum((spend.usage for spend in self.spent), Usage()),
-            reason=reason,
-            spent=tuple(self.spent),
-        )
-        self.log.emit(events.RunFinished(str(state), reason))
-        self.log.finish(outcome)
-        return outcome
+        self.holds = False
 
 
 def halts(error: AgentError) -> bool:
@@ -682,6 +838,40 @@ def halts(error: AgentError) -> bool:
     if error.kind is AgentErrorKind.RATE_LIMITED:
         return (error.retry_after or 0.0) > Policy().max_wait
     return error.kind in HALTING
+
+
+def _obligation(task: Task, check: str, subject: str, evidence: str) -> Obligation:
+    """Return what a task owes that was left out of its wave: known by what it owed before."""
+    for each in task.obligations:
+        if each.check == check:
+            return replace(each, subject=subject, evidence=evidence)
+    return Obligation(check, subject, None, task.creates, False, evidence)
+
+
+def _key(item: Left) -> tuple[str, NodeId | None]:
+    return item.obligation.check, item.obligation.site
+
+
+def _in(task: str, parts: Sequence[Sequence[str]]) -> bool:
+    return any(task in part for part in parts)
+
+
+def _edited(edit: Edit) -> NodeId | None:
+    """Return the node that an edit changes, as far as it was there before."""
+    match edit:
+        case Replace(node) | Delete(node):
+            return node
+        case Insert(parent):
+            return parent
+    return None
+
+
+def _list(nodes: Sequence[NodeId]) -> str:
+    return ", ".join(map(str, nodes))
+
+
+def _skipped(because: str) -> str:
+    return f"{because}, on which it depends, failed"
 
 
 def _final(state: TaskState, ended: bool) -> TaskState:

@@ -12,9 +12,10 @@ from typing import Protocol
 from mak import events
 from mak.config import Checks, Gate, When
 from mak.errors import StoreError
-from mak.gates.environment import Places, environment
+from mak.gates.environment import Places, environment, is_key
 from mak.gates.process import Ran, run
 from mak.gates.reading import cut, failures, subject, tidy
+from mak.providers.setup import Setup
 from mak.store import Store
 from mak.store.scratch import Scratch
 
@@ -52,12 +53,12 @@ class Gates:
         store: Store,
         checks: Checks,
         emit: Callable[[events.Event], None],
-        secrets: Callable[[], Collection[str]] = lambda: (),
+        setup: Setup | None = None,
     ) -> None:
         self._store = store
         self._checks = checks
         self._emit = emit
-        self._secrets = secrets
+        self._setup = setup or Setup()
         self._stack = ExitStack()
         self._copy: Scratch | None = None
         self._known: dict[tuple[str, str], Ran] = {}
@@ -172,6 +173,16 @@ class Gates:
                 gate.name, tree, passed, verdict, round(ran.seconds, 2), tuple(tasks), output
             )
         )
+
+    def _secrets(self) -> set[str]:
+        """Return the values of all keys, also of those that come from a file."""
+        variables = self._setup.variables
+        names = {name for each in self._setup.endpoints.values() for name in each.key_names}
+        return {
+            value
+            for name, value in variables.items()
+            if name in names or is_key(name) or name not in os.environ
+        }
 
     def _copied(self) -> Scratch:
         if self._copy is None:

@@ -18,6 +18,7 @@ _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (?P<id>\w+ \([\w.]+\))", re.MULTILINE)
 _COMPLAINT = re.compile(
     r"^(?P<path>[^\s:]+\.\w+):\d+(?::\d+)?(?::|\s)\s*(?P<what>.+)$", re.MULTILINE
 )
+_DOTTED = re.compile(r"^\w+ \(([\w.]+)\)$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -34,8 +35,12 @@ def failures(output: str) -> Counter[str]:
 
 
 def paths(found: Iterable[str]) -> Iterator[str]:
-    """Yield the files that failures name."""
+    """Yield the files that failures name; of a dotted name every file that it can mean."""
     for text in found:
+        if dotted := _DOTTED.search(text):
+            parts = dotted[1].split(".")
+            yield from (f"{'/'.join(parts[: i + 1])}.py" for i in range(len(parts)))
+            continue
         path = re.split(r"::|: ", text, maxsplit=1)[0]
         if "/" in path or "." in path:
             yield path

@@ -136,6 +136,10 @@ class Store:
         """Return the bytes of a blob."""
         return self._entries.blob(blob)
 
+    def is_commit(self, commit: str) -> bool:
+        """Whether a commit is there (empty: none is asked for)."""
+        return not commit or commit in self.repository.handle
+
     def trailers(self, tip: str, base: str) -> list[tuple[str, dict[str, str]]]:
         """Return the commits of ``base..tip`` that have trailers, newest first, with these.
 

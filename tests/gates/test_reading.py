@@ -43,6 +43,7 @@ def test_a_complaint_is_the_same_when_lines_move() -> None:
 def test_failures_name_their_files() -> None:
     assert {*paths(failures(PYTEST + MYPY))} == {"tests/test_a.py", "tests/test_b.py"}
     assert {*paths(failures(MYPY))} == {"pkg/a.py"}
+    assert "tests/test_a.py" in {*paths(failures(UNITTEST))}
 
 
 def test_the_subject_is_the_same_whenever_the_same_fails() -> None:

@@ -1,0 +1,313 @@
+"""The project's own commands judge every wave: what fails with them is not committed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from mak.config import Checks, Config, Gate, Repair, When
+from mak.events import GateRan, RepairPlanned, ReplyRejected, TaskTakenOut
+from mak.model import RepairStop, RunState, TaskState
+from tests.conftest import git
+from tests.road.conftest import edited, reply, snapshot, task
+
+UNITTEST = f"{sys.executable} -m unittest -q"
+
+
+def config(*gates: Gate, waves: int = 3, **checks: Any) -> Config:
+    return Config(checks=Checks(commands=gates, **checks), repair=Repair(max_waves=waves))
+
+
+def gate(command: str, name: str = "tests", **more: Any) -> Gate:
+    return Gate(name=name, command=command, **more)
+
+
+def module(**functions: int) -> str:
+    return "\n\n".join(f"def {name}():\n    return {value}\n" for name, value in functions.items())
+
+
+def asserting(**values: int) -> str:
+    lines = ["import unittest", "import shop", "", "", "class T(unittest.TestCase):"]
+    for name, value in values.items():
+        lines += [
+            f"    def test_{name}(self):",
+            f"        self.assertEqual(shop.{name}(), {value})",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def becomes(name: str, value: int) -> dict[str, Any]:
+    return reply(edited("n1", f"def {name}():\n    return {value}\n"))
+
+
+SHOP = module(one=1, two=2, three=3, four=4)
+FILES = {"shop.py": SHOP, "test_shop.py": asserting(one=1, two=2), ".gitignore": "__pycache__\n"}
+
+
+def test_a_green_wave_is_committed_as_it_is(make_road) -> None:
+    road = make_road(FILES)
+    outcome = road.run(
+        [task("a", "shop.py::three")], {"a": [becomes("three", 30)]}, config=config(gate(UNITTEST))
+    )
+    assert outcome.state is RunState.DONE and outcome.findings == ()
+    assert [(run.gate, run.passed) for run in road.of(GateRan)] == [("tests", True)]
+
+
+def test_of_a_red_wave_the_green_part_lands_and_the_culprit_comes_back(make_road) -> None:
+    road = make_road(FILES)
+    names = ("one", "two", "three", "four")
+    outcome = road.run(
+        [task(name, f"shop.py::{name}") for name in names],
+        {
+            "one": [becomes("one", 1)],
+            "two": [becomes("two", 20)],
+            "three": [becomes("three", 30)],
+            "four": [becomes("four", 40)],
+            "repair1-two": [becomes("two", 2), unchanged_reply(), becomes("two", 22)],
+        },
+        config=config(gate(UNITTEST)),
+    )
+    first, *_ = outcome.waves
+    assert {"three", "four"} <= {*first.tasks} and "two" not in first.tasks
+    assert [out.task for out in road.of(TaskTakenOut)] == ["two", "repair1-two"]
+    assert "test_two" in road.of(TaskTakenOut)[0].subject
+    assert road.text("shop.py") == module(one=1, two=2, three=30, four=40)
+    assert outcome.state is RunState.FAILED and outcome.stopped is RepairStop.STALLED
+    assert outcome.tasks["two"].state is TaskState.FAILED
+    refused = [event.reason for event in road.of(ReplyRejected)]
+    assert ["a change is required" in reason for reason in refused] == [True, True]
+    assert "test_two" in outcome.findings[0].message and "test_two" in outcome.reason
+
+
+def test_a_culprit_is_repaired_and_its_dependants_follow(make_road) -> None:
+    road = make_road(FILES)
+    tests = asserting(one=1, two=20)
+    outcome = road.run(
+        [
+            task("t", "shop.py::two"),
+            task("u", "shop.py::four", depends_on=["t"]),
+            task("v", "shop.py::three"),
+        ],
+        {
+            "t": [becomes("two", 20)],
+            "v": [becomes("three", 30)],
+            "repair1-t": [
+                reply(
+                    {"node": "n1", "status": "needs_locks", "new_source": "", "reason": "the test"},
+                    needs_locks=[
+                        {"symbol": "test_shop.py::T.test_two", "mode": "write", "why": "expects 2"}
+                    ],
+                ),
+                reply(
+                    edited("n1", "def two():\n    return 20\n"),
+                    edited(
+                        "n2",
+                        "    def test_two(self):\n        self.assertEqual(shop.two(), 20)\n",
+                    ),
+                ),
+            ],
+            "repair1-u": [becomes("four", 40)],
+        },
+        config=config(gate(UNITTEST)),
+    )
+    assert outcome.state is RunState.DONE, outcome.reason
+    assert road.text("shop.py") == module(one=1, two=20, three=30, four=40)
+    assert road.text("test_shop.py") == tests
+    assert [wave.tasks for wave in outcome.waves] == [("v",), ("repair1-t",), ("repair1-u",)]
+    assert outcome.tasks["t"].state is outcome.tasks["u"].state is TaskState.DONE
+    log = git(road.root, "log", "--format=%(trailers:key=MAK-Kind,valueonly)", "-3").split()
+    assert log == ["repair", "repair", "wave"]
+    (planned,) = road.of(RepairPlanned)
+    assert planned.levels == (("repair1-t",), ("repair1-u",))
+
+
+def test_what_was_red_before_is_nobodys_fault(make_road) -> None:
+    road = make_road({**FILES, "test_shop.py": asserting(one=100, two=2)})
+    road.run(
+        [task("a", "shop.py::one"), task("b", "shop.py::two")],
+        {"a": [becomes("one", 5)], "b": [becomes("two", 20)], "repair1-b": []},
+        config=config(gate(UNITTEST)),
+    )
+    assert [out.task for out in road.of(TaskTakenOut)][:1] == ["b"]
+    assert "test_one" not in road.of(TaskTakenOut)[0].subject
+    assert road.text("shop.py") == SHOP.replace("return 1\n", "return 5\n")
+
+
+def test_tasks_that_need_each_other_are_left_out_together(make_road) -> None:
+    """The caller's edit only fits the new signature: no subset may hold one of the two."""
+    shop = "def price(x):\n    return x\n\n\ndef pay():\n    return price(1)\n"
+    road = make_road({"shop.py": shop, "other.py": module(a=1), "test_shop.py": TEST_PAY})
+    outcome = road.run(
+        [task("p", "shop.py::price#api"), task("q", "shop.py::pay"), task("o", "other.py::a")],
+        {
+            "p": [reply(edited("n1", "def price(x, y):\n    return x + y\n"))],
+            "q": [reply(edited("n1", "def pay():\n    return price(1, 7)\n"))],
+            "o": [reply(edited("n1", "def a():\n    return 2\n"))],
+        },
+        config=config(gate(UNITTEST), waves=0),
+    )
+    assert [wave.tasks for wave in outcome.waves] == [("o",)]
+    assert {out.task for out in road.of(TaskTakenOut)} == {"p", "q"}
+    assert road.text("shop.py") == shop
+    assert outcome.state is RunState.FAILED and outcome.stopped is RepairStop.LIMIT
+    assert "gate:tests" in outcome.reason
+
+
+TEST_PAY = """\
+import unittest
+import shop
+
+
+class T(unittest.TestCase):
+    def test_pay(self):
+        self.assertEqual(shop.pay(), 1)
+"""
+
+
+def test_a_task_to_come_may_see_to_what_fails(make_road) -> None:
+    """The behaviour first, its test in the next wave, as the plan says: no word about it."""
+    road = make_road(FILES)
+    outcome = road.run(
+        [
+            task("t", "shop.py::two"),
+            task("u", "test_shop.py::T.test_two", depends_on=["t"]),
+        ],
+        {
+            "t": [becomes("two", 20)],
+            "u": [
+                reply(
+                    edited(
+                        "n1", "    def test_two(self):\n        self.assertEqual(shop.two(), 20)\n"
+                    )
+                )
+            ],
+        },
+        config=config(gate(UNITTEST)),
+    )
+    assert outcome.state is RunState.DONE and outcome.findings == ()
+    assert road.of(TaskTakenOut) == [] and road.of(RepairPlanned) == []
+
+
+def test_what_was_put_off_and_never_seen_to_becomes_a_repair(make_road) -> None:
+    road = make_road(FILES)
+    same = "    def test_two(self):\n        self.assertEqual(shop.two(), 2 + 0)\n"
+    good = same.replace("2 + 0", "20")
+    outcome = road.run(
+        [task("t", "shop.py::two"), task("u", "test_shop.py::T.test_two", depends_on=["t"])],
+        {
+            "t": [becomes("two", 20)],
+            "u": [reply(edited("n1", same))],
+            "repair1-1": [reply(unchanged_slot("n1"), edited("n2", good))],
+        },
+        config=config(gate(UNITTEST)),
+    )
+    (planned,) = road.of(RepairPlanned)
+    assert planned.obligations == ("gate:tests: test_two (test_shop.T.test_two)",)
+    assert outcome.state is RunState.DONE, outcome
+    assert road.text("test_shop.py") == asserting(one=1, two=20)
+    assert [wave.tasks for wave in outcome.waves] == [("t",), ("u",), ("repair1-1",)]
+
+
+def unchanged_reply() -> dict[str, Any]:
+    return reply(unchanged_slot("n1"))
+
+
+def unchanged_slot(node: str) -> dict[str, str]:
+    return {"node": node, "status": "no_changes_required", "new_source": "", "reason": "it is so"}
+
+
+def test_gates_see_the_tree_and_never_a_key(make_road, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-very-secret")
+    monkeypatch.setenv("ALLOWED", "yes")
+    road = make_road(FILES)
+    before = snapshot(road.root)
+    command = 'env | grep -c secret > /dev/null && exit 1; test "$ALLOWED" = yes && grep 30 shop.py'
+    outcome = road.run(
+        [task("a", "shop.py::three")],
+        {"a": [becomes("three", 30)]},
+        config=config(gate(command), env=("ALLOWED", "ANTHROPIC_API_KEY")),
+    )
+    assert outcome.state is RunState.DONE, [run.output for run in road.of(GateRan)]
+    assert snapshot(road.root) == before
+    assert not (road.root / ".git/worktrees").exists()
+
+
+def test_a_gate_that_runs_too_long_is_a_gate_that_fails(make_road) -> None:
+    road = make_road(FILES)
+    outcome = road.run(
+        [task("a", "shop.py::three")],
+        {"a": [becomes("three", 30)]},
+        config=config(gate("grep -q 30 shop.py && sleep 60; true", timeout=1.0), waves=0),
+    )
+    assert outcome.waves == () and outcome.stopped is RepairStop.LIMIT
+    assert any("ran out of time" in run.verdict for run in road.of(GateRan))
+
+
+def test_a_failure_that_does_not_come_twice_is_not_believed(make_road) -> None:
+    road = make_road(FILES)
+    flaky = "grep -q 30 shop.py || exit 0; test -e once.cache || { touch once.cache; exit 1; }"
+    road.root.joinpath(".gitignore").write_text("*.cache\n__pycache__\n")
+    git(road.root, "commit", "-qam", "ignore")
+    outcome = road.run(
+        [task("a", "shop.py::three")], {"a": [becomes("three", 30)]}, config=config(gate(flaky))
+    )
+    assert outcome.state is RunState.DONE
+    assert "failed once of two times" in [run.verdict for run in road.of(GateRan)]
+
+
+def test_a_gate_at_the_end_judges_once_and_finds_the_wave(make_road) -> None:
+    road = make_road(FILES)
+    outcome = road.run(
+        [
+            task("a", "shop.py::three"),
+            task("b", "shop.py::two", depends_on=["a"]),
+            task("c", "shop.py::four", depends_on=["b"]),
+        ],
+        {
+            "a": [becomes("three", 30)],
+            "b": [becomes("two", 20)],
+            "c": [becomes("four", 40)],
+            "repair1-1": [becomes("two", 2)],
+        },
+        config=config(gate(UNITTEST, when=When.END)),
+    )
+    assert outcome.state is RunState.DONE
+    assert [wave.tasks for wave in outcome.waves] == [("a",), ("b",), ("c",), ("repair1-1",)]
+    (planned,) = road.of(RepairPlanned)
+    assert planned.obligations[0].startswith("gate:tests")
+    plan = git(road.root, "show", f"refs/mak/runs/{outcome.run}:repair-001.json")
+    assert '"shop.py::two"' in plan and '"shop.py::three"' not in plan
+
+
+def test_an_atomic_plan_is_not_halved(make_road) -> None:
+    road = make_road(FILES)
+    outcome = road.run(
+        [task("a", "shop.py::three"), task("b", "shop.py::two")],
+        {"a": [becomes("three", 30)], "b": [becomes("two", 20)]},
+        config=config(gate(UNITTEST)),
+        atomic=True,
+    )
+    assert outcome.waves == () and outcome.state is RunState.FAILED
+    assert "gate:tests" in outcome.reason
+    assert road.text("shop.py") == SHOP
+
+
+def test_pytest_runs_what_the_change_reaches_first(make_road) -> None:
+    files = {
+        **FILES,
+        "test_shop.py": "import shop\n\n\ndef test_two():\n    assert shop.two() == 2\n",
+        "test_other.py": "def test_other():\n    assert True\n",
+    }
+    road = make_road(files)
+    command = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    outcome = road.run(
+        [task("t", "shop.py::two")],
+        {"t": [becomes("two", 20)]},
+        config=config(gate(command), waves=0),
+    )
+    assert outcome.waves == ()
+    verdicts = [run.verdict for run in road.of(GateRan)]
+    assert all("on the tests that the change reaches" in verdict for verdict in verdicts)
+    assert "test_shop.py::test_two" in outcome.findings[0].message
