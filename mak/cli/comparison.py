@@ -6,8 +6,10 @@ import os
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from mak.cli.reports.report import NOTHING
 from mak.errors import UsageError
 from mak.source import Sources
 
@@ -56,12 +58,12 @@ def compare(store: Store, args: Namespace) -> Comparison:
         return _commits(store, args.base, tip)
     if args.all and args.tip:
         last = revisions.find(repository, args.tip)
-        return _comparison(store, None, shots.commit(last), "nothing", _named(args.tip, last))
+        return _comparison(store, None, shots.commit(last), NOTHING, _named(args.tip, last))
     if args.all:
         bare = repository.root is None
         after = shots.commit(tip) if bare else shots.worktree()
         subject = _named("HEAD", tip) if bare else "the working tree"
-        return _comparison(store, None, after, "nothing", subject)
+        return _comparison(store, None, after, NOTHING, subject)
     if args.staged:
         after, subject = shots.index(), "what is staged"
         if after.conflicts:
@@ -79,9 +81,8 @@ def compare(store: Store, args: Namespace) -> Comparison:
 
 def present(store: Store) -> Sources:
     """Return the files as they are: the working tree, or in a bare repository its last commit."""
-    from mak.landing import newer
     from mak.store import revisions
-    from mak.store.snapshot import Snapshot, Snapshots, reader
+    from mak.store.snapshot import Snapshot, Snapshots
 
     repository = store.repository
     shots = Snapshots(repository)
@@ -90,8 +91,7 @@ def present(store: Store) -> Sources:
     else:
         tip = revisions.tip(repository)
         found = shots.commit(tip) if tip else Snapshot({})
-    read = reader(repository, found)
-    return Sources(found.entries, read, store.cache, opaque=store.opaque_reason, newer=newer)
+    return _view(store, found)
 
 
 def _asked_by_pre_commit(args: Namespace) -> Namespace:
@@ -154,12 +154,8 @@ def _comparison(
     *,
     is_partial: bool = False,
 ) -> Comparison:
-    from mak.landing import newer
-    from mak.store.snapshot import reader
-
     sides = tuple(side for side in (before, after, *others) if side is not None)
-    read = reader(store.repository, *sides)
-    new = Sources(after.entries, read, store.cache, opaque=store.opaque_reason, newer=newer)
+    new = _view(store, after, *sides)
     old = new.moved(before.entries, {}) if before is not None else None
     known: Mapping[str, str] = before.entries if before is not None else {}
     changed = {
@@ -174,4 +170,25 @@ def _comparison(
         tuple(new.moved(other.entries, {}) for other in others),
         is_partial,
         tuple(dict.fromkeys(remark for side in sides for remark in side.remarks)),
+    )
+
+
+def _view(store: Store, side: Snapshot, *others: Snapshot) -> Sources:
+    """Return a side as sources, which can be moved to the others."""
+    from mak.landing import newer
+    from mak.store.snapshot import reader
+
+    paths = {path for known in (side, *others) for path in known.entries}
+
+    @cache
+    def reasons() -> dict[str, str]:
+        # Asked about one by one, files that are not committed would cost a process each.
+        return store.opaque_reasons(sorted(paths))
+
+    return Sources(
+        side.entries,
+        reader(store.repository, side, *others),
+        store.cache,
+        opaque=lambda path: reasons()[path],
+        newer=newer,
     )

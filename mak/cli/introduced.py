@@ -10,6 +10,8 @@ from mak.cli import ignores
 from mak.cli.comparison import Comparison
 from mak.model import Finding
 from mak.source import Sources
+from mak.source.language import Whole
+from mak.source.python import SUFFIXES
 
 #: The checks that judge what a person changes.
 CHOICE = tuple(check for check in CHECKS if check.for_people)
@@ -23,8 +25,15 @@ def introduced(comparison: Comparison, wanted: Collection[str]) -> Iterator[Find
         new = {_key(finding) for finding in check_trees(other, after, select=wanted)}
         found = tuple(finding for finding in found if _key(finding) in new)
     for finding in found:
+        if _is_converted(after, finding.node.path):
+            continue
         there = tuple(place for place in finding.related if place.path in after)
         yield replace(finding, line=finding.line or _line(after, finding), related=there)
+
+
+def _is_converted(after: Sources, path: str) -> bool:
+    """Whether Git stores the file as something else than what is read, so that neither is sure."""
+    return path.endswith(SUFFIXES) and path in after and after.file(path).language == Whole.name
 
 
 def _key(finding: Finding) -> tuple[object, ...]:

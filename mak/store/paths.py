@@ -186,6 +186,10 @@ class Paths:
             self._opaque.update(self._read_attributes([path], commit))
         return self._opaque[path]
 
+    def opaque_reasons(self, paths: Sequence[str], commit: str) -> dict[str, str]:
+        """Return what `opaque_reason` says of these paths, asking Git once."""
+        return self._read_attributes(paths, commit)
+
     def _read_attributes(self, paths: Sequence[str], commit: str) -> dict[str, str]:
         asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
         git = self._repository.git

@@ -235,6 +235,10 @@ class Store:
         """Return why a file must stay whole, going by its Git attributes; empty: it need not."""
         return self._paths.opaque_reason(path, self.repository.tip())
 
+    def opaque_reasons(self, paths: Sequence[str]) -> dict[str, str]:
+        """Return why files must stay whole, also files that are not in the tip, by path."""
+        return self._paths.opaque_reasons(paths, self.repository.tip())
+
     # ------------------------------------------------------------------------------------ locks
 
     @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mak.cli.main import main
+from mak.store.git import Git
 from tests.conftest import git, write
 
 Make = Callable[..., Path]
@@ -73,6 +74,17 @@ def test_import_left_behind_is_found_with_the_definition_and_what_to_do(shop, ch
     assert "total" in finding["message"] and "; " in finding["message"]
     assert finding["page"].endswith(f"/docs/checks/{finding['check']}.md")
     write(shop, {"shop/cart.py": MENDED})
+    assert places(check()) == []
+
+
+def test_call_left_behind_is_found_with_the_definition_and_what_to_do(shop, check):
+    write(shop, {"shop/prices.py": PRICES.replace("items):", "items, rate):")})
+    finding = one(check())
+    assert (finding["path"], finding["line"], finding["column"]) == ("shop/cart.py", 5, 12)
+    (place,) = finding["related"]
+    assert (place["path"], place["line"]) == ("shop/prices.py", 1)
+    assert "total(items, rate)" in place["text"] and "rate" in finding["message"]
+    write(shop, {"shop/cart.py": CART.replace("total(items)", "total(items, 2)")})
     assert places(check()) == []
 
 
@@ -151,6 +163,19 @@ def test_merge_is_blamed_for_what_neither_side_has(shop, check):
     commit(shop, "another user")
     git(shop, "merge", "-q", "--no-commit", "topic")
     assert places(check("--staged")) == ["shop/new.py:1"]
+
+
+def test_first_commit_asks_git_once_about_all_its_files(tmp_path, monkeypatch, check):
+    """Each new file used to cost a process, which made a first commit of Django take minutes."""
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {f"m{n}.py": f"x = {n}\n" for n in range(40)})
+    write(tmp_path, {".gitattributes": "m1.py filter=secret\n", "m1.py": "def broken(:\n"})
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    attempt = Git.attempt
+    monkeypatch.setattr(Git, "attempt", lambda *a, **k: asked.append(a[1]) or attempt(*a, **k))
+    assert places(check()) == []
+    assert len(asked) <= 8 and asked.count("check-attr") == 1
 
 
 def test_first_commit_is_compared_with_nothing(tmp_path, monkeypatch, check):

@@ -14,7 +14,7 @@ import pytest
 from mak.cli.introduced import CHOICE
 from mak.cli.main import main
 from mak.cli.reports import FORMATS
-from mak.cli.reports.report import Report, page
+from mak.cli.reports.report import NOTHING, Report, page
 from mak.model import Finding, NodeId, Place
 
 DATA = Path(__file__).parents[1] / "data"
@@ -59,6 +59,8 @@ def test_text_groups_by_file_and_sums_up() -> None:
     assert written("text", EMPTY) == (
         "No findings (3 changed files, what is staged against HEAD (0123456789))"
     )
+    everything = replace(EMPTY, base=NOTHING, subject="the working tree")
+    assert written("text", everything) == "No findings (all of the working tree, 3 files)"
 
 
 def test_text_shows_what_could_rewrite_a_terminal_as_escapes() -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: Where the page of a check is.
 _PAGE = f"{REPOSITORY}/blob/main/docs/checks/{{}}.md"
 
+#: How the base is called when there is none.
+NOTHING = "nothing"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

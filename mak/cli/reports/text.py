@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from mak.cli.lines import count
-from mak.cli.reports.report import Report, page
+from mak.cli.reports.report import NOTHING, Report, page
 from mak.cli.terminal import clean
 from mak.model import Finding, Place
 
@@ -60,6 +60,8 @@ def summary(report: Report) -> str:
     if report.changed:
         compared = f"{count(report.changed, 'changed file')}, {compared}"
     ignored = f"; {report.ignored} ignored by comments" if report.ignored else ""
+    if report.base == NOTHING:
+        compared = f"all of {report.subject}, {count(report.changed, 'file')}"
     if not report.changed:
         return _styled(f"Nothing to check: {report.subject} is as {report.base}", _GREEN)
     if not report.findings:
