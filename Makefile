@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo material transcript test test-slow check lint format lock clean
+.PHONY: help demo material transcript guide catalog test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -24,6 +24,8 @@ help:
 	@echo 'make lock       write requirements.lock anew from pyproject.toml'
 	@echo 'make material   download the real packages that tests work on (make test does it)'
 	@echo 'make transcript write docs/transcripts/real-package.md anew'
+	@echo 'make guide      write docs/guides/first-run.md anew'
+	@echo 'make catalog    write the list of models that comes with MAK anew'
 	@echo 'make clean      remove .venv, caches and that material'
 
 demo: .venv/.installed
@@ -32,6 +34,14 @@ demo: .venv/.installed
 # Real packages that tests work on, by version and hash; downloaded once.
 material: .venv/.installed
 	@$(PY) tests/material.py
+
+# The first run of a newcomer, written down.
+guide: .venv/.installed
+	$(PY) -m tests.first_run
+
+# The list of models that comes with MAK, from genai-prices.
+catalog: .venv/.installed
+	$(PY) -m tests.catalog
 
 # A run on a real package, written down.
 transcript: material

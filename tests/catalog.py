@@ -1,9 +1,8 @@
 """Write `mak/providers/catalog.json` anew: the models that are known where nothing can be fetched.
 
-    python -m tests.catalog
-
-The source is the price table of `genai-prices`, which knows every vendor's models that are sold by
-the token: those that read and write text, at the presets whose prices it holds.
+``make catalog`` runs it. The source is the price table of `genai-prices`, which knows every
+vendor's models that are sold by the token: those that read and write text are taken, at the presets
+whose prices it holds.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _NODES = 8
 #: Remarks that a plan carries, before the rest is only counted.
 _REMARKS = 30
 _HINT = (
-    "it understands, one or more to a request: {forms}; for anything else set a model: "
-    "mak keys set anthropic, then mak run --models anthropic; or a local one, which mak local finds"
+    "set a model: mak keys set anthropic, then mak run --models anthropic, or a local one, which "
+    "mak local finds; without one, say one or more of: {forms}"
 )
 _DOUBT = (
     "look at these places; where it is not known what a receiver is, annotate it (def f(x: C)), "

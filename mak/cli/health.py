@@ -174,7 +174,8 @@ def reach(specs: Sequence[Spec], settings: Settings, patience: float) -> Iterato
             yield Line(State.FAIL, "endpoint", f"{endpoint.id}: {failures[endpoint.id]}", hint)
         else:
             count = len(catalog.listing(endpoint).models)
-            yield Line(State.OK, "endpoint", f"{endpoint.id} answers, with {count} models")
+            many = f"{count} model{'s' if count != 1 else ''}"
+            yield Line(State.OK, "endpoint", f"{endpoint.id} answers, with {many}")
     yield from models(specs, settings)
 
 

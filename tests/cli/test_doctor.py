@@ -122,7 +122,7 @@ def test_keys_are_named_and_their_endpoints_asked(
     (person / ".env").write_text(f"GROQ_API_KEY={KEY}\n")
     found = Doctor(capsys, root, "--models", "openai:m")
     assert found.about("keys") == [("ok", "OPENAI_API_KEY (exported), GROQ_API_KEY (kept)")]
-    assert found.about("endpoint") == [("ok", "openai answers, with 1 models")]
+    assert found.about("endpoint") == [("ok", "openai answers, with 1 model")]
     assert found.about("models") == [("warn", "the lists of groq are old")]
     assert not server.seen, "no model is asked without --call"
 

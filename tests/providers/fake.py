@@ -67,7 +67,10 @@ class _Server(ThreadingHTTPServer):
 class FakeServer:
     """Answers requests with turns, in order; when they run out, well."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str | None = None) -> None:
+        #: A path of its own, by default: what one test taught the process about an endpoint ends
+        #: with it.
+        self.path = f"/t{next(_prefixes)}" if path is None else path
         self.turns: list[Turn] = []
         #: Turns of their own for requests that hold a text, whoever else asks in between.
         self.scripts: dict[str, list[Turn]] = {}
@@ -110,7 +113,7 @@ class FakeServer:
             def _looked(self, body: dict[str, Any]) -> None:
                 """Answer questions about models; what is not written down is not there."""
                 with fake._lock:
-                    path = self.path.split("/t", 1)[1].partition("/")[2]
+                    path = self.path.removeprefix(fake.path).lstrip("/").partition("?")[0]
                     fake.looked.append((path, body))
                     found = fake.facts.get(path)
                 turn = Turn(status=404, body={"error": "no such page"})
@@ -132,8 +135,7 @@ class FakeServer:
                     self.close_connection = True
 
         self._server = _Server(("127.0.0.1", 0), Handler)
-        # A path of its own: what one test taught the process about an endpoint ends with it.
-        self.root = f"http://127.0.0.1:{self._server.server_port}/t{next(_prefixes)}"
+        self.root = f"http://127.0.0.1:{self._server.server_port}{self.path}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 

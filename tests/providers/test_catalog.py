@@ -35,7 +35,7 @@ class Clock:
 
 
 def test_the_list_that_comes_with_mak_is_what_its_script_writes() -> None:
-    assert snapshot.TARGET.read_text() == snapshot.catalog(), "python -m tests.catalog"
+    assert snapshot.TARGET.read_text() == snapshot.catalog(), "make catalog"
 
 
 def test_every_default_and_every_recommended_model_comes_with_mak() -> None:
