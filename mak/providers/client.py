@@ -73,6 +73,7 @@ class Client:
             raise NoAnswer(
                 f"{question.what}: no answer within {self.policy.total:g} s{last}",
                 kind=Kind.TIMEOUT,
+                hint="give it more time (timeouts.task), or split the task",
                 usage=question.spent,
             ) from None
 
@@ -179,6 +180,7 @@ class _Question:
             raise NoAnswer(
                 f"{self.what}: the answer was not complete within {self.policy.deadline:g} s",
                 kind=Kind.TIMEOUT,
+                hint="give it more time (timeouts.attempt), or split the task",
             ) from None
         finally:
             self.last = tally.usage
@@ -260,7 +262,8 @@ class _Question:
                 error, f"; it asks to wait {wait:.0f} s, more than {self.policy.max_wait:g} s"
             )
         if self.retries >= self.most_retries(error.kind):
-            raise self.final(error, f"; given up after {self.retries + 1} tries")
+            tries = "tries" if self.retries else "try"
+            raise self.final(error, f"; given up after {self.retries + 1} {tries}")
         if error.kind in (Kind.RATE_LIMITED, Kind.OVERLOADED):
             later = backoff(self.policy.backoff, self.policy.backoff_max, self.retries)
             self.gate.pushed_back(later if wait is None else wait)

@@ -220,6 +220,12 @@ def test_a_host_that_is_none_is_given_up_within_seconds(make_wire, monkeypatch):
     assert "nothing answers there: " in str(caught.value)
 
 
+def test_pages_instead_of_answers_are_given_up_within_two_seconds():
+    patient = Policy()
+    pauses = [patient.backoff * 2**n for n in range(patient.retries_malformed)]
+    assert sum(pauses) <= 2
+
+
 def test_waiting_for_an_address_where_nobody_is_takes_four_seconds_at_most():
     patient = Policy()
     pauses = [patient.backoff * 2**n for n in range(patient.retries_unreachable)]
