@@ -408,7 +408,7 @@ def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:
     limits = Limits(config.session.max_total_tokens, config.session.max_usd)
     return Reach(
         Policy(total=config.timeouts.task, deadline=config.timeouts.attempt),
-        replace(setup, prices={**setup.prices, **prices}),
+        replace(setup, prices={**setup.prices, **prices}, mode=config.mode),
         Session(limits, _total(spent)),
     )
 

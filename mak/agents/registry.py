@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mak.agents.assignment import Agent, Ask
 from mak.errors import UsageError
 from mak.providers import Policy, Session, Setup, Spec, open_client, parse
+from mak.providers.promise import keep_mode
 from mak.providers.spec import BUILTIN, REPLAY, SCRIPTED
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ AGENTS: Mapping[str, Kind] = {
 def open_agents(specs: Sequence[str], reach: Reach | None = None) -> tuple[Agent, ...]:
     """Open one agent per spec, in order; equal specs share one.
 
-    Raises `UsageError` for a spec that cannot be read, a missing key, an unreadable script or a
-    budget that cannot be kept, before anything is sent anywhere. Call `close` when the run ends.
+    Raises `UsageError` for a spec that cannot be read or that the mode does not allow, a missing
+    key, an unreadable script or a budget that cannot be kept, before anything is sent anywhere.
+    Call `close` when the run ends.
     """
     if not specs:
         raise UsageError("opening agents: no model spec is given", hint="write --models builtin")
@@ -95,6 +97,7 @@ def open_agents(specs: Sequence[str], reach: Reach | None = None) -> tuple[Agent
     for text in specs:
         if text not in opened:
             spec = parse(text, reach.setup)
+            keep_mode(spec, reach.setup, plans=False)
             opened[text] = _kind(spec).agent(spec, reach)
     return tuple(opened[text] for text in specs)
 
@@ -103,6 +106,7 @@ def open_planner(spec: str, sources: Sources, reach: Reach | None = None) -> Ask
     """Open a planner; errors as `open_agents`."""
     reach = reach or Reach()
     parsed = parse(spec, reach.setup)
+    keep_mode(parsed, reach.setup, plans=True)
     return _kind(parsed).planner(parsed, reach, sources)
 
 

@@ -142,7 +142,7 @@ def specs(settings: Settings) -> tuple[list[Spec], list[Line]]:
             lines.append(failed("model", error))
     if not lines:
         try:
-            check_specs(config, settings.setup, settings.hosts)
+            check_specs(config, settings.setup)
         except UsageError as error:
             lines.append(failed("mode", error))
     return list(found.values()), lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,8 +90,6 @@ class Settings:
     setup: Setup
     #: None: there is no file.
     file: Path | None
-    #: Servers that the person has named as their own.
-    hosts: tuple[str, ...] = ()
 
 
 def read_settings(args: Namespace, *, check: bool = True) -> Settings:
@@ -115,8 +113,7 @@ def read_settings(args: Namespace, *, check: bool = True) -> Settings:
     settled = config.validate(config.Config, data, "the command line")
     agents = () if models else found.config.models.agents
     planner = () if "planner" in changed else (found.config.planner or "",)
-    setup = person.setup(found, (*agents, *planner))
-    hosts = person.endpoints().hosts
+    setup = replace(person.setup(found, (*agents, *planner)), mode=settled.mode)
     if check and hasattr(args, "models"):
-        check_specs(settled, setup, hosts)
-    return Settings(settled, setup, found.path, hosts)
+        check_specs(settled, setup)
+    return Settings(settled, setup, found.path)

@@ -104,5 +104,7 @@ def setup(found: Found | None = None, specs: Sequence[str] = ()) -> Setup:
         models=lists.known(every),
         published=lists.published(every),
         prices=named_prices(found.config.prices) if found is not None else {},
+        mode=found.config.mode if found is not None else None,
+        hosts=kept.hosts,
         learned=cache_dir() / "learned.json",
     )

@@ -1,9 +1,8 @@
-"""What is promised before anything is sent: where models run, and whose word sends a key where."""
+"""What is checked before anything is sent: the mode, and whose word sends a key where."""
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,68 +13,24 @@ if TYPE_CHECKING:
     from mak.providers import Setup, Spec
     from mak.providers.endpoints import Endpoint
 
-#: Ends of host names that no public name server knows.
-_OWN_NAMES = (".local", ".lan", ".home", ".internal", ".localhost", ".home.arpa")
 
-
-def check_specs(config: Config, setup: Setup, hosts: Collection[str] = ()) -> tuple[Spec, ...]:
-    """Return the specs of planner and agents; raise `UsageError` unless they keep to the mode.
-
-    `hosts` are ``host[:port]`` that a person has named as their own.
-    """
+def check_specs(config: Config, setup: Setup) -> tuple[Spec, ...]:
+    """Return the specs of planner and agents; raise `UsageError` unless they keep to the mode."""
     from mak.config import Mode
     from mak.providers import parse
+    from mak.providers.promise import keep_mode
 
     agents = [parse(text, setup) for text in config.models.agents]
+    if config.mode is Mode.HYBRID and not config.planner:
+        raise UsageError(
+            "mode is hybrid, and no planner is named",
+            hint="name a hosted one, for example planner: anthropic (or --planner)",
+        )
     planner = parse(config.planner, setup) if config.planner else agents[0]
-    match config.mode:
-        case Mode.LOCAL:
-            _refuse([planner, *agents], config.mode, setup, hosts, local=True)
-        case Mode.CLOUD:
-            _refuse([planner, *agents], config.mode, setup, hosts, local=False)
-        case Mode.HYBRID:
-            _refuse(agents, config.mode, setup, hosts, local=True)
-            if not config.planner:
-                raise UsageError(
-                    "mode is hybrid, and no planner is named",
-                    hint="name a hosted one, for example planner: anthropic (or --planner)",
-                )
-            _refuse([planner], config.mode, setup, hosts, local=False)
-        case None:
-            pass
+    keep_mode(planner, setup, plans=True)
+    for agent in agents:
+        keep_mode(agent, setup, plans=False)
     return (planner, *agents)
-
-
-def _refuse(
-    specs: Sequence[Spec], mode: str, setup: Setup, hosts: Collection[str], *, local: bool
-) -> None:
-    from mak.providers.access import located
-
-    for spec in specs:
-        if spec.endpoint is None:
-            continue  # nobody is asked over a network
-        url = located(spec.endpoint, setup).url
-        if is_own(url, hosts) is not local:
-            host = urlsplit(url).hostname
-            where = "a hosted model" if local else "a server of one's own"
-            wanted = "mak local lists what runs here" if local else "mak models lists hosted ones"
-            raise UsageError(
-                f"mode is {mode}, and {spec} is {where}, at {host}",
-                hint=f"{wanted}; or change mode, in the configuration or with --mode",
-            )
-
-
-def is_own(url: str, hosts: Collection[str] = ()) -> bool:
-    """Whether a URL leads to this machine, its network, or a host that a person named as theirs."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in {urlsplit(f"//{each}").hostname for each in hosts}:
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith(_OWN_NAMES)
-    return address.is_loopback or address.is_private or address.is_link_local
 
 
 def refuse_leaks(
@@ -92,6 +47,7 @@ def refuse_leaks(
     choice; `named` are its endpoints, `mine` the person's.
     """
     from mak.providers.endpoints import PRESETS
+    from mak.providers.promise import is_own
 
     allowed = {
         (name, urlsplit(each.url).hostname)

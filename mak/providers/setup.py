@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mak.config import Mode
 from mak.providers.endpoints import PRESETS, Endpoint, Price
 from mak.providers.request import Published
 
@@ -28,6 +29,10 @@ class Setup:
     published: Mapping[tuple[str, str], Published] = field(default_factory=dict)
     #: Prices by model spec (``endpoint:model``), before those of endpoint and table.
     prices: Mapping[str, Price] = field(default_factory=dict)
+    #: Where models may run; None: anywhere.
+    mode: Mode | None = None
+    #: Servers, as ``host[:port]``, that a person has named as their own.
+    hosts: tuple[str, ...] = ()
     #: File that keeps what was learned about endpoints from one process to the next.
     learned: Path | None = None
     #: File to which questions and answers are added, for `replay:FILE`.

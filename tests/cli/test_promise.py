@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mak.cli.main import main
-from mak.cli.promise import check_specs, is_own
+from mak.cli.promise import check_specs
 from mak.config import Config, Mode, Models
 from mak.errors import UsageError
 from mak.providers import Setup
+from mak.providers.promise import is_own
 
 Capture = pytest.CaptureFixture[str]
 KEY = "sk-canary-0123456789abcdef"
@@ -29,21 +31,26 @@ def config(mode: Mode, agents: str, planner: str | None) -> Config:
         (Mode.LOCAL, OWN, None, ""),
         (Mode.LOCAL, NONE, None, ""),
         (Mode.LOCAL, "local:m@http://10.0.0.7:1/v1", OWN, ""),
-        (Mode.LOCAL, HOSTED, None, "anthropic is a hosted model, at api.anthropic.com"),
-        (Mode.LOCAL, OWN, HOSTED, "anthropic is a hosted model"),
+        (
+            Mode.LOCAL,
+            HOSTED,
+            None,
+            "anthropic, which plans, is a hosted model, at api.anthropic.com",
+        ),
+        (Mode.LOCAL, OWN, HOSTED, "anthropic, which plans, is a hosted model"),
         (Mode.LOCAL, "local:m@https://api.example.com/v1", None, "hosted model, at api.example"),
         (Mode.LOCAL, "ollama:m@https://ollama.example.com", None, "hosted model, at ollama.exam"),
         (Mode.CLOUD, HOSTED, None, ""),
-        (Mode.CLOUD, OWN, HOSTED, "ollama:m is a server of one's own, at 127.0.0.1"),
-        (Mode.CLOUD, HOSTED, OWN, "ollama:m is a server of one's own"),
+        (Mode.CLOUD, OWN, HOSTED, "ollama:m, which edits, is a server of one's own, at 127.0.0.1"),
+        (Mode.CLOUD, HOSTED, OWN, "ollama:m, which plans, is a server of one's own"),
         (Mode.HYBRID, OWN, HOSTED, ""),
         (Mode.HYBRID, OWN, None, "mode is hybrid, and no planner is named"),
-        (Mode.HYBRID, OWN, OWN, "ollama:m is a server of one's own"),
-        (Mode.HYBRID, HOSTED, HOSTED, "anthropic is a hosted model"),
+        (Mode.HYBRID, OWN, OWN, "ollama:m, which plans, is a server of one's own"),
+        (Mode.HYBRID, HOSTED, HOSTED, "anthropic, which edits, is a hosted model"),
     ],
 )
 def test_a_mode_is_kept(mode: Mode, agents: str, planner: str | None, why: str) -> None:
-    setup = Setup(variables={})
+    setup = Setup(variables={}, mode=mode)
     if not why:
         assert check_specs(config(mode, agents, planner), setup)
         return
@@ -52,10 +59,11 @@ def test_a_mode_is_kept(mode: Mode, agents: str, planner: str | None, why: str) 
 
 
 def test_a_mode_looks_where_the_environment_leads() -> None:
-    setup = Setup(variables={"OLLAMA_HOST": "https://ollama.example.com"})
+    setup = Setup(variables={"OLLAMA_HOST": "https://ollama.example.com"}, mode=Mode.LOCAL)
     with pytest.raises(UsageError, match=r"at ollama\.example\.com"):
         check_specs(config(Mode.LOCAL, OWN, None), setup)
-    check_specs(config(Mode.LOCAL, OWN, None), setup, ["ollama.example.com:443"])
+    named = replace(setup, hosts=("ollama.example.com:443",))
+    assert check_specs(config(Mode.LOCAL, OWN, None), named)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +90,23 @@ def test_a_mode_on_the_command_line_counts(capsys: Capture, make_repo: Callable[
     argv = ["plan", "--task", "x", "--work-dir", str(root)]
     assert main([*argv, "--models", "anthropic", "--mode", "local"]) == 2
     err = capsys.readouterr().err
-    assert "mode is local, and anthropic is a hosted model" in err
+    assert "mode is local, and anthropic, which plans, is a hosted model" in err
     assert "mak local lists what runs here" in err
+
+
+def test_a_task_with_a_model_of_its_own_keeps_to_the_mode_too(
+    capsys: Capture, make_repo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan file names a model that neither the command line nor the configuration does."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    root = make_repo({"a.py": "def f():\n    return 1\n"})
+    plan = root.parent / "plan.yaml"
+    plan.write_text(
+        "request: r\ntasks: [{id: t, goal: g, writes: ['a.py::f'], model: anthropic}]\n"
+    )
+    argv = ["run", "--plan", str(plan), "--no-review", "--work-dir", str(root)]
+    assert main([*argv, "--mode", "local"]) == 2
+    assert "anthropic, which edits, is a hosted model" in capsys.readouterr().err
 
 
 # ----------------------------------------------------------------------------- a project's file

@@ -66,11 +66,20 @@ def _state(path: Path, used: Path | None) -> str:
 
 
 def _check(args: Namespace) -> int:
+    from mak.cli.caveats import said
+
     settings = read_settings(args)
+    config = settings.config
+    specs = (config.planner or config.models.agents[0], *config.models.agents)
+    remarks = list(said(specs, settings.setup))
     name = str(settings.file) if settings.file else "the built-in settings"
     if args.json:
-        terminal.write_json({"file": settings.file and str(settings.file), "valid": True})
+        terminal.write_json(
+            {"file": settings.file and str(settings.file), "valid": True, "remarks": remarks}
+        )
     else:
+        for remark in remarks:
+            terminal.write_note(remark, "yellow")
         terminal.write_note(f"{name}: all right")
     return EXIT_DONE
 

@@ -297,6 +297,7 @@ def _test(args: Namespace) -> int:
     import anyio
 
     from mak.cli import person
+    from mak.cli.caveats import caveats_of
     from mak.cli.named import endpoint_named
     from mak.errors import MakError
     from mak.providers import parse
@@ -315,6 +316,8 @@ def _test(args: Namespace) -> int:
         said.append((False, str(error), error.hint))
     if model:
         spec = parse(f"{args.id}:{model}", setup)
+        for caveat in caveats_of(spec, setup):
+            terminal.write_note(f"{spec}: {caveat}", "yellow")
         (results,) = anyio.run(probes, [spec], setup).values()
         said.extend((each.works, f"{spec}: {each.text}", each.hint) for each in results)
     if args.json:

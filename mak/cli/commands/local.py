@@ -31,13 +31,12 @@ def run(args: Namespace) -> int:
 def _find(args: Namespace) -> int:
     import anyio
 
-    from mak.cli import person
     from mak.providers import local
 
     settings = read_settings(args)
     config, setup = settings.config, settings.setup
     moved = [url for name in ("OLLAMA_HOST",) if (url := setup.variables.get(name, ""))]
-    places = local.places(person.endpoints().hosts, map(_url, moved))
+    places = local.places(setup.hosts, map(_url, moved))
     servers = anyio.run(local.find, places)
     needed = max(config.planner_tokens, config.context_tokens) + ROOM
     if args.json:

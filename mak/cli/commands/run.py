@@ -84,7 +84,9 @@ def run(args: Namespace) -> int:
     reviewer = Reviewer(view.paused)
     settings = read_settings(args)
     options = _options(args, settings, view, reviewer)
-    begin(settings, (options.planner, *options.models), view.say)
+    named = () if isinstance(request, str) or request is None else request.tasks
+    models = (*options.models, *(task.model for task in named if task.model))
+    begin(settings, models if args.plan else (options.planner, *models), view.say)
     with Store.open(work_dir(args), branch=args.branch) as store:
 
         def work() -> Awaitable[Outcome]:
