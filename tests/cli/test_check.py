@@ -98,9 +98,12 @@ def test_nothing_that_was_there_before_is_found(shop, check):
 
 def test_clean_tree_says_that_there_is_nothing_to_check(shop, capsys):
     assert main(["check"]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     head = git(shop, "rev-parse", "HEAD")[:10]
     assert out == f"Nothing to check: the working tree is as HEAD ({head})\n"
+    assert "mak check --base REV" in err
+    assert main(["check", "--staged"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_staged_is_what_is_staged_whatever_the_files_say(shop, check):

@@ -93,6 +93,8 @@ def run(args: Namespace) -> int:
     if form in ("text", "github"):
         for remark in report.remarks:
             terminal.write_note(f"note: {remark}", "yellow")
+        if not report.changed and not (args.base or args.staged or args.pre_commit):
+            terminal.write_note("commits are checked by mak check --base REV: origin/main, HEAD~3")
     return EXIT_FAILED if report.findings else EXIT_DONE
 
 
