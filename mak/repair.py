@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from mak.model import (
     Finding,
     NodeId,
+    NodeKind,
     Obligation,
     Plan,
     RepairStop,
@@ -25,6 +26,15 @@ MOST_NODES = 24
 #: Characters of a task's id.
 _ID = 64
 _REPAIR = re.compile(r"^repair\d+-")
+_DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
+#: Checks that say the same in other words: what is used is not what is there.
+_USES = frozenset(
+    {
+        *("interface", "lost-symbol", "unbound-name"),
+        *("unknown-import", "unknown-attribute", "unknown-export"),
+        *("call-signature", "missing-field", "override"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +225,28 @@ def kept(planned: Plan, edited: Plan) -> tuple[Plan, tuple[str, ...]]:
 # ------------------------------------------------------------------------------ what still holds
 
 
+def is_alike(check: str, other: str) -> bool:
+    """Whether findings of two checks at one place count as the same: one error for another."""
+    return check == other or {check, other} <= _USES
+
+
+def places(finding: Finding) -> tuple[NodeId, ...]:
+    """Return where a finding is to be put right: what is left behind, else what it is about."""
+    behind = dict.fromkeys(need.node.node for need in finding.needs if need.write)
+    return tuple(behind) or (finding.node.node,)
+
+
 def live(
     obligations: Iterable[Obligation], findings: Sequence[Finding]
 ) -> Iterator[tuple[Obligation, Finding]]:
     """Yield the obligations that still hold, each with a finding that says so.
 
-    The same check at the same place is the same finding, whatever it complains of there.
+    The same kind of finding at the same place is the same, whatever it complains of there.
     """
     for obligation in obligations:
         for finding in findings:
-            same = obligation.site is None or finding.node.node == obligation.site.node
-            if finding.check == obligation.check and same:
+            here = obligation.site is None or obligation.site.node in places(finding)
+            if here and is_alike(finding.check, obligation.check):
                 yield obligation, finding
                 break
 
@@ -255,10 +276,15 @@ def _text(sources: Sources, node: NodeId) -> bytes | None:
     return sources.file(node.path).text(node) if _exists(sources, node) else None
 
 
-def added(findings: Iterable[Finding], before: Sources, now: Sources) -> tuple[NodeId, ...]:
-    """Return the places of findings that are new since `before`."""
-    nodes = dict.fromkeys(finding.node.node for finding in findings)
-    return tuple(n for n in nodes if _exists(now, n) and not _exists(before, n))
+def added(paths: Collection[str], before: Sources, now: Sources) -> tuple[NodeId, ...]:
+    """Return the definitions of these files that are new since `before`."""
+    return tuple(
+        node.id
+        for path in sorted(paths)
+        if path in now
+        for node in now.nodes(path)
+        if node.kind in _DEFINITIONS and not _exists(before, node.id)
+    )
 
 
 def touching(tasks: Iterable[Task], nodes: Collection[NodeId]) -> Iterator[Task]:

@@ -205,7 +205,11 @@ class Waves:
             if isinstance(event, events.TaskFailed) and event.task in self.turns:
                 failed[event.task] = event.reason
             elif isinstance(event, events.TaskTakenOut) and event.task in self.turns:
-                taken_out[event.task] = [self._left_out(event)]
+                owner = self.turns[event.task].task
+                taken_out[event.task] = [
+                    Left(replace(each, subject=event.subject, evidence=event.evidence), owner)
+                    for each in self._owing(owner, event.check)
+                ]
         for spend in self.run.spent:
             if spend.task in self.turns:
                 self.turns[spend.task].usage += spend.usage
@@ -238,11 +242,6 @@ class Waves:
         for task, state in self.scheduler.states.items():
             if state is not TaskState.PENDING:
                 self.planned.drop(task)
-
-    def _left_out(self, event: events.TaskTakenOut) -> Left:
-        task = self.turns[event.task].task
-        obligation = _obligation(task, event.check, event.subject, event.evidence)
-        return Left(obligation, task)
 
     # ------------------------------------------------------------------------ asking
 
@@ -407,6 +406,7 @@ class Waves:
         turn.rejected += 1
         self.log.emit(events.ReplyRejected(task, turn.asked, check, reason))
         if turn.rejected >= self.config.attempts:
+            self._leave(task, [(check, reason, "")])
             times = f" (asked {turn.rejected} times)" if turn.rejected > 1 else ""
             self._fail(task, f"{reason}{times}")
             return
@@ -608,19 +608,39 @@ class Waves:
         entry = self.settled.pop(task_id, None)
         reply = entry.reply if entry else self.unchanged.pop(task_id)
         is_last = turn.rejected + 1 >= self.config.attempts
-        check, subject, _ = told[0]
+        check = told[0][0]
         if turn.task.obligations and not is_last:
             reasons = "\n".join(f"{c}: {s}\n{e}".rstrip() for c, s, e in told)
             self._again(task_id, reply, check, reasons)
             return
-        found = []
-        for check, subject, evidence in told:
-            self.log.emit(events.TaskTakenOut(task_id, turn.asked, check, subject, evidence))
-            new = obligation or _obligation(turn.task, check, subject, evidence)
-            found.append(Left(replace(new, subject=subject), turn.task))
-        self.left[task_id] = found
+        self._leave(task_id, told, obligation)
         tried = f" (asked {turn.rejected + 1} times)" if turn.rejected else ""
         self._fail(task_id, f"{told[0][0]}: {told[0][1]}{tried}")
+
+    def _leave(
+        self,
+        task_id: str,
+        told: Sequence[tuple[str, str, str]],
+        obligation: Obligation | None = None,
+    ) -> None:
+        """Note what a task is left out for: all of it, or of a repair what it was to put right."""
+        task, attempt = self.turns[task_id].task, self.turns[task_id].asked
+        found = []
+        for check, subject, evidence in told:
+            owed = [obligation] if obligation else self._owing(task, check)
+            for each in owed:
+                new = replace(each, subject=subject, evidence=evidence or each.evidence)
+                found.append(Left(new, task))
+            if owed:
+                self.log.emit(events.TaskTakenOut(task_id, attempt, check, subject, evidence))
+        if found:
+            self.left[task_id] = found
+
+    def _owing(self, task: Task, check: str) -> list[Obligation]:
+        """Return what a task owes that a check has found something again."""
+        if not task.obligations and check.startswith("gate:"):
+            return [Obligation(check, "", None, task.creates, landed=False)]
+        return [each for each in task.obligations if repair.is_alike(each.check, check)]
 
     # ------------------------------------------------------------------------ gates
 
@@ -751,20 +771,22 @@ class Waves:
         """Yield what the checks find on the branch since the run began, and did not before."""
         if len(self.run.landed) < 2 and not lost:
             return  # one wave, which was checked as a whole
-        findings = self._found_since(())
-        new = repair.added(findings, self.run.before, self.draft.sources)
-        for finding in findings:
-            site = finding.node.node
-            nodes = [need.node for need in finding.needs] or [site]
-            owner = next(repair.touching(lost, [*nodes, site]), None)
-            yield Left(
-                Obligation(finding.check, finding.message, site, (site,) if site in new else ()),
-                owner,
-                tuple(nodes),
-                (site, *(need.node for need in finding.needs if not need.write)),
-                (finding.provider,) if finding.provider else (),
-                tuple(task.goal for task in repair.touching(self.plan.tasks, [site])),
-            )
+        for finding in self._found_since(()):
+            sites = repair.places(finding)
+            paths = {finding.node.path, *(site.path for site in sites)}
+            missing = (finding.provider,) if finding.provider else ()
+            owner = next(repair.touching(lost, [*sites, finding.node, *missing]), None)
+            keeps = repair.added(paths, self.run.before, self.draft.sources)
+            about = repair.touching(self.plan.tasks, [finding.node])
+            for site in sites:
+                yield Left(
+                    Obligation(finding.check, finding.message, site, keeps),
+                    owner,
+                    (site,),
+                    (finding.node.node,),
+                    missing,
+                    tuple(task.goal for task in about),
+                )
 
     async def _owed_gates(self) -> list[Left]:
         """Let gates judge what is on the branch: those that judge at the end, or were put off."""
@@ -838,14 +860,6 @@ def halts(error: AgentError) -> bool:
     if error.kind is AgentErrorKind.RATE_LIMITED:
         return (error.retry_after or 0.0) > Policy().max_wait
     return error.kind in HALTING
-
-
-def _obligation(task: Task, check: str, subject: str, evidence: str) -> Obligation:
-    """Return what a task owes that was left out of its wave: known by what it owed before."""
-    for each in task.obligations:
-        if each.check == check:
-            return replace(each, subject=subject, evidence=evidence)
-    return Obligation(check, subject, None, task.creates, False, evidence)
 
 
 def _key(item: Left) -> tuple[str, NodeId | None]:
