@@ -39,7 +39,6 @@ from mak.plan import (
     propose,
 )
 from mak.providers import Limits, Policy, Session, Setup
-from mak.providers.endpoints import Price
 from mak.rounds import Rounds
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
@@ -264,7 +263,7 @@ def _view(
         except KeyError:
             return ""
 
-    cost = estimate(plan, sources, models=options.models)
+    cost = estimate(plan, sources, models=options.models, setup=options.setup)
     hot = tuple(hot_nodes(plan))
     return Review(plan, levels(plan), tuple(remarks), hot, cost, problems, text)
 
@@ -401,14 +400,11 @@ def _total(spent: Sequence[Spend]) -> Usage:
 
 def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:
     """Return with what models are asked in one run, which has taken `spent` before."""
-    config, setup = options.config, options.setup
-    prices = {
-        spec: Price(each.input, each.output, each.cached) for spec, each in config.prices.items()
-    }
+    config = options.config
     limits = Limits(config.session.max_total_tokens, config.session.max_usd)
     return Reach(
         Policy(total=config.timeouts.task, deadline=config.timeouts.attempt),
-        replace(setup, prices={**setup.prices, **prices}, mode=config.mode),
+        replace(options.setup, mode=config.mode),
         Session(limits, _total(spent)),
     )
 

@@ -48,6 +48,24 @@ def add_models(parser: ArgumentParser) -> None:
         "--branch", metavar="NAME", help="the branch to commit to (default: the one checked out)"
     )
     parser.add_argument("--mode", choices=("cloud", "local", "hybrid"), help="where models may run")
+    parser.add_argument(
+        "--max-usd",
+        metavar="N",
+        type=dollars,
+        help="US dollars that the run may spend (default: session.max_usd)",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=positive,
+        help="tokens that the run may take, in and out (default: session.max_total_tokens)",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="add what models answer to FILE, for the model spec replay:FILE",
+    )
     _add_config(parser)
 
 
@@ -72,6 +90,17 @@ def positive(text: str) -> int:
     if number < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
+
+
+def dollars(text: str) -> float:
+    """Read an amount above 0."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not an amount above 0")
+    return amount
 
 
 def work_dir(args: Namespace) -> Path:
@@ -109,11 +138,19 @@ def read_settings(args: Namespace, *, check: bool = True) -> Settings:
     for name in ("planner", "max_agents", "mode"):
         if (value := getattr(args, name, None)) is not None:
             changed[name] = value
+    spending = {"max_usd": "max_usd", "max_total_tokens": "max_tokens"}
+    given = {name: getattr(args, option, None) for name, option in spending.items()}
+    if limits := {name: value for name, value in given.items() if value is not None}:
+        changed["session"] = {**found.config.session.model_dump(), **limits}
     data = {**found.config.model_dump(), **changed}
     settled = config.validate(config.Config, data, "the command line")
     agents = () if models else found.config.models.agents
     planner = () if "planner" in changed else (found.config.planner or "",)
-    setup = replace(person.setup(found, (*agents, *planner)), mode=settled.mode)
+    setup = replace(
+        person.setup(found, (*agents, *planner)),
+        mode=settled.mode,
+        record=getattr(args, "record", None),
+    )
     if check and hasattr(args, "models"):
         check_specs(settled, setup)
     return Settings(settled, setup, found.path)
