@@ -28,6 +28,7 @@ from mak.checks import (
     unknown_attribute,
     unknown_export,
     unknown_import,
+    unknown_key,
 )
 from mak.checks.change import Change, Check
 from mak.checks.protected import protected as protected_reason
@@ -68,6 +69,7 @@ CHECKS: tuple[Check, ...] = (
     override.CHECK,
     import_cycle.CHECK,
     duplicate_key.CHECK,
+    unknown_key.CHECK,
 )
 
 

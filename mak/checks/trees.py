@@ -22,6 +22,8 @@ _SUFFIXES = (".py", ".pyi")
 #: What a class needs to be constructed is another when one of these is.
 _CONSTRUCTORS = ("__init__", "__new__")
 
+_STATEMENTS = (NodeKind.BODY, NodeKind.CLASS_BODY)
+
 Files = Mapping[str, SourceFile | None]
 
 
@@ -56,7 +58,7 @@ class Trees:
                 names.add(_stem(path))
             old, new = old or {}, new or {}
             keys = {key for key in {*old, *new} if old.get(key) != new.get(key)}
-            remade = self._remade_classes(path)
+            remade = self._remade(path)
             if not keys and not remade:
                 continue
             names |= remade
@@ -74,18 +76,20 @@ class Trees:
                     names.update(_starred(view, path, facts, keys))
         return names
 
-    def _remade_classes(self, path: str) -> set[str]:
-        """Return the classes whose fields may be others: statements in their bodies changed."""
-        texts: list[dict[NodeId, str]] = []
+    def _remade(self, path: str) -> set[str]:
+        """Return classes whose fields, and tables whose keys, may be others."""
+        texts: list[dict[NodeId, tuple[str, tuple[str, ...]]]] = []
         for view in (self.before, self.after):
             nodes = view.sources.nodes(path) if view and path in view.sources else ()
-            texts.append({n.id: n.digest for n in nodes if n.kind is NodeKind.CLASS_BODY})
+            texts.append({n.id: (n.digest, n.names) for n in nodes if n.kind in _STATEMENTS})
         old, new = texts
-        return {
-            node.symbol.split(".")[-2]
-            for node in {*old, *new}
-            if old.get(node) != new.get(node) and "." in node.symbol
-        }
+        names: set[str] = set()
+        for node in {*old, *new}:
+            if old.get(node) != new.get(node):
+                inside, _, _ = node.symbol.rpartition(".")
+                bound = (*old.get(node, ("", ()))[1], *new.get(node, ("", ()))[1])
+                names.update((inside.rpartition(".")[2],) if inside else bound)
+        return names
 
 
 def introduced(

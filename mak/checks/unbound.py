@@ -40,8 +40,8 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         return
     syntax = view.syntax(path)
     for name, start in suspects:
-        used = syntax.name(start) if syntax is not None else None
-        if syntax is None or used is None or not isinstance(used.ctx, ast.Load):
+        used = syntax.spelled(start, name) if syntax is not None else None
+        if syntax is None or not isinstance(used, ast.Name) or not isinstance(used.ctx, ast.Load):
             continue
         if not (_is_annotation(syntax, used) and _is_member(facts, name)):
             yield Problem(

@@ -77,6 +77,8 @@ class View:
         self.entries: dict[str, tuple[Entry, ...]] = {}
         #: The calls of a file that surely fail, with what says so.
         self.misfits: dict[str, tuple[tuple[CallSite, Variable], ...]] = {}
+        #: The keys of tables that nothing changes; None: not known.
+        self.tables: dict[Variable, frozenset[str] | None] = {}
         #: Whether a class lacks an attribute, as far as anybody asked.
         self.lacking: dict[tuple[Variable, str], bool] = {}
 
@@ -140,35 +142,16 @@ class Syntax:
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
-    def _starts(self) -> dict[tuple[type, int], ast.AST]:
-        found: dict[tuple[type, int], ast.AST] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-                found[type(node), self.positions.start(node)] = node
-            elif isinstance(node, ast.Call):
-                found[ast.Call, self.positions.end(node)] = node
-            elif isinstance(node, (ast.Name, ast.ImportFrom, ast.Import)):
-                found[type(node), self.positions.start(node)] = node
-        return found
+    def _ends(self) -> dict[tuple[int, str], ast.expr]:
+        return {
+            (self.positions.end(node), node.id if isinstance(node, ast.Name) else node.attr): node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name | ast.Attribute)
+        }
 
-    def klass(self, start: int) -> ast.ClassDef | None:
-        """Return the class statement whose ``class`` stands at an offset."""
-        found = self._starts.get((ast.ClassDef, start))
-        return found if isinstance(found, ast.ClassDef) else None
-
-    def call(self, end: int) -> ast.Call | None:
-        """Return the call whose closing parenthesis ends at an offset."""
-        found = self._starts.get((ast.Call, end))
-        return found if isinstance(found, ast.Call) else None
-
-    def name(self, start: int) -> ast.Name | None:
-        """Return the bare name at an offset."""
-        found = self._starts.get((ast.Name, start))
-        return found if isinstance(found, ast.Name) else None
-
-    def statement(self, start: int) -> ast.AST | None:
-        """Return the import statement at an offset."""
-        return self._starts.get((ast.ImportFrom, start)) or self._starts.get((ast.Import, start))
+    def spelled(self, start: int, name: str) -> ast.expr | None:
+        """Return the name, or the attribute with what stands before it, that ends in `name`."""
+        return self._ends.get((start + len(name.encode(self.positions.encoding)), name))
 
     def above(self, node: ast.AST) -> Iterable[tuple[ast.AST, ast.AST]]:
         """Yield what encloses a node, inside out, each with its part that leads to the node."""
