@@ -82,8 +82,8 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
     for name, count in _hides(after).items():
         if count > old[name]:
             node = next(d.node for d in definitions(after) if d.name == name and not d.scope[0])
-            if _is_used_before(after, node, name):
-                continue  # what was imported has done its service
+            if _is_used_before(after, node, name) or _is_handed_on(after, node):
+                continue  # what was imported has done its service, or the definition goes to others
             yield Finding(
                 CHECK.id,
                 node.id,
@@ -91,6 +91,13 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
                 "choose another name for one of them",
                 _code_line(after, node),
             )
+
+
+def _is_handed_on(file: SourceFile, node: Node) -> bool:
+    """Whether a decorator may do something with a definition beside giving it its name."""
+    tree = function(file, node)
+    names = {dotted(d).rpartition(".")[2] for d in tree.decorator_list} if tree else set()
+    return not names <= _TRANSPARENT
 
 
 def _is_used_before(file: SourceFile, node: Node, name: str) -> bool:

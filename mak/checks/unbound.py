@@ -16,12 +16,12 @@ from mak.checks.change import Change, Check, tree_check
 from mak.checks.view import Problem, Syntax, View
 from mak.model import Finding, NodeId
 from mak.source import SourceFile, decode, of_file
-from mak.source.facts import Facts, ScopeKind
+from mak.source.facts import Facts, Guard, ScopeKind
 from mak.source.graph.members import is_open
 
 #: Words in a file that say that names may come and go while it runs.
-_OPEN = (b"exec(", b"NameError")
-_BUILTINS = frozenset(dir(builtins))
+_OPEN = (b"exec(", b"NameError", b"builtins", b"gettext")
+_BUILTINS = frozenset((*dir(builtins), "WindowsError"))
 
 
 def _problems(view: View, path: str) -> Iterator[Problem]:
@@ -32,7 +32,9 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         (name, start)
         for name in _used(facts)
         if not (facts.bound(0, name) or name in _BUILTINS or name.startswith("__") or name == "_")
+        if view.names.modules.child(path, name) is None
         for start in _unbound_uses(view, path, facts, name)
+        if not facts.is_guarded(start, Guard.NAME)
     ]
     if not suspects or any(word in view.data(path) for word in _OPEN):
         return

@@ -120,7 +120,10 @@ def _lacks(view: View, owner: Thing, name: str) -> bool:
 def _class_lacks(view: View, klass: Variable, name: str) -> bool:
     if view.graph.has(klass, name) is not Has.NO:
         return False
-    return not any(_OPEN.search(view.data(c.path)) for c in view.names.lineage(klass).classes)
+    # A stub tells what others may use, not all that is there.
+    return not any(c.path.endswith(".pyi") for c in view.names.lineage(klass).classes) and not any(
+        _OPEN.search(view.data(c.path)) for c in view.names.lineage(klass).classes
+    )
 
 
 def _family_lacks(view: View, klass: Variable, name: str) -> bool:

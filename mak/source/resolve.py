@@ -482,7 +482,11 @@ class Names:
             if len(found) != 1 or (klass is not None and klass not in found):
                 return None
             klass = next(iter(found))
-        return self.instance_of(klass)
+        made = self.instance_of(klass)
+        in_class = facts.scopes[variable.scope].kind is ScopeKind.CLASS
+        if made is not None and in_class and self.class_attribute(made.klass, "__get__"):
+            return None  # a descriptor: who asks for it gets something else
+        return made
 
     def instance_of(self, thing: Thing | None) -> Instance | None:
         """Return what a call of a class makes; None: it is no class."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mak.source.facts import Call, Facts, Hint, ScopeKind, Use
+from mak.source.facts import Binding, BindingKind, Call, Facts, Hint, ScopeKind, Use
 from mak.source.graph.callable import Kind, callable_of
 from mak.source.graph.construct import constructor
-from mak.source.resolve import After, Derived, Instance, Module, Names, Thing, Variable
+from mak.source.resolve import (
+    After,
+    Derived,
+    Instance,
+    Module,
+    Names,
+    Thing,
+    Variable,
+    is_placeholder,
+)
 from mak.source.signature import Arguments, Parameters
 
 
@@ -137,21 +146,54 @@ def _through_alias(
 ) -> tuple[Receiver, Variable | None] | None:
     """Return what stood before the dot when a method was given another name: ``m = self.m``.
 
-    None: the target is no method.
+    None: nothing that could be bound to the target did.
     """
     facts = names.facts(target.path)
-    if facts is None or facts.scopes[target.scope].kind is not ScopeKind.CLASS:
-        return None
-    here = names.facts(alias.path) if isinstance(alias, Variable) else None
-    if not isinstance(alias, Variable) or here is None:
-        return Receiver.UNKNOWN, None
-    bound = here.bound(alias.scope, alias.name)
-    if len(bound) != 1 or bound[0].hint is not Hint.ALIAS or len(bound[0].hinted) < 2:
-        return Receiver.UNKNOWN, None
-    hinted = bound[0].hinted
-    use = Use(alias.scope, hinted, (bound[0].start,) * len(hinted))
-    receiver, klass = _receiver(names, alias.path, use, len(hinted) - 1)
-    return receiver or Receiver.UNKNOWN, klass
+    is_member = facts is not None and facts.scopes[target.scope].kind is ScopeKind.CLASS
+    found: tuple[Receiver, Variable | None] | None = None
+    for _ in range(_STEPS):
+        if alias == target:
+            if found is None and is_member:
+                return Receiver.UNKNOWN, None
+            return found if is_member else None
+        here = names.facts(alias.path) if isinstance(alias, Variable) else None
+        if here is None or not isinstance(alias, Variable):
+            break
+        bound = [b for b in here.bound(alias.scope, alias.name) if not is_placeholder(b)]
+        if len(bound) > 1 and all(binding.kind in _IMPORTS for binding in bound):
+            return (Receiver.UNKNOWN, None) if is_member else None
+        things = _one_step(names, alias, bound)
+        if len(bound) == 1 and bound[0].hint is Hint.ALIAS and len(bound[0].hinted) > 1:
+            hinted = bound[0].hinted
+            use = Use(alias.scope, hinted, (bound[0].start,) * len(hinted))
+            receiver, klass = _receiver(names, alias.path, use, len(hinted) - 1)
+            if receiver is not Receiver.MODULE:
+                if receiver is None or found is not None or not is_member:
+                    break
+                found = receiver, klass
+        if len(things) != 1:
+            break
+        alias = things[0]
+    return Receiver.UNKNOWN, None
+
+
+#: How many names for one thing are followed.
+_STEPS = 20
+
+
+_IMPORTS = (BindingKind.IMPORT, BindingKind.FROM)
+
+
+def _one_step(names: Names, alias: Variable, bound: Sequence[Binding]) -> list[Thing]:
+    """Return what an import or a plain alias stands for, one step on."""
+    thing: Thing | None = None
+    if not bound and alias.scope == 0:
+        thing = names.star(alias.path, alias.name)
+    elif len(bound) == 1 and bound[0].hint is Hint.ALIAS:
+        return names.dotted(alias.path, alias.scope, bound[0].hinted, bound[0].start)
+    elif len(bound) == 1 and bound[0].kind in _IMPORTS:
+        thing = names.link(alias.path, bound[0])
+    return [thing] if thing is not None else []
 
 
 def _seen(

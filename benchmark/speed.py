@@ -1,0 +1,2 @@
+def measure(folder, repeat):
+    pass
