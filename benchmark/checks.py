@@ -3,10 +3,11 @@
 ``python benchmark/checks.py`` takes released packages (`benchmark/packages.py`; downloaded by pip)
 and prints
 
-1. what the checks find in them, all of it, as if every line were new: released code is right but for
-   its own bugs, so that most findings would be false;
+1. what the checks find in them, all of it, as if every line were new: released code is right but
+   for its own bugs, so that most findings would be false;
 2. what share of known breaks they find, by kind of break (`benchmark/mutations.py`);
-3. CPU and wall time on Django, cold, warm and after one changed file, beside pyflakes, ruff and mypy.
+3. CPU and wall time on Django, cold, warm and after one changed file, beside pyflakes, ruff and
+   mypy.
 
 ``false``, ``true`` and ``speed`` as arguments choose among them.
 """

@@ -43,6 +43,7 @@ class Module:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each part of the tree stands in."""
         return {c: n for n in ast.walk(self.tree) for c in ast.iter_child_nodes(n)}
 
     @cached_property
@@ -50,9 +51,10 @@ class Module:
         """Calls of plain names, by name, without ``*`` and outside of what may catch them."""
         found: dict[str, list[ast.Call]] = defaultdict(list)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                if is_plain(node) and not self.is_sheltered(node):
-                    found[node.func.id].append(node)
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if is_plain(node):
+                    if not self.is_sheltered(node):
+                        found[name].append(node)
         return found
 
     def is_sheltered(self, node: ast.AST) -> bool:
@@ -67,12 +69,15 @@ class Module:
         return False
 
     def at(self, line: int, column: int) -> int:
+        """Return the offset of a position."""
         return self.starts[line - 1] + column
 
     def start(self, node: ast.AST) -> int:
+        """Return where a part starts."""
         return self.at(node.lineno, node.col_offset)  # type: ignore[attr-defined]
 
     def end(self, node: ast.AST) -> int:
+        """Return where a part ends."""
         return self.at(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def replaced(self, *edits: tuple[int, int, bytes]) -> bytes:
@@ -141,8 +146,7 @@ class Package:
             elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
                 self.set.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if node.value.isidentifier():
-                    self.set.add(node.value)
+                self.set.add(node.value)
         for statement in module.tree.body:
             if isinstance(statement, ast.Import):
                 for alias in statement.names:
@@ -179,9 +183,9 @@ class Package:
     def functions(self, module: Module) -> Iterator[Function]:
         """Yield top-level functions without decorators, bound once in their file."""
         for node in module.tree.body:
-            if isinstance(node, Function) and not node.decorator_list:
-                if module.bound[node.name] == 1:
-                    yield node
+            is_bare = isinstance(node, Function) and not node.decorator_list
+            if is_bare and module.bound[node.name] == 1:
+                yield node
 
     def classes(self, module: Module) -> Iterator[ast.ClassDef]:
         """Yield top-level classes, bound once in their file."""
@@ -323,9 +327,9 @@ def own_methods(
         for method in klass.body:
             if not isinstance(method, Function) or method.decorator_list:
                 continue
-            if package.defined[method.name] == 1 and method.name not in package.set:
-                if calls[method.name] and not method.name.startswith("__"):
-                    yield klass, method, calls[method.name]
+            is_alone = package.defined[method.name] == 1 and method.name not in package.set
+            if is_alone and calls[method.name] and not method.name.startswith("__"):
+                yield klass, method, calls[method.name]
 
 
 def make_static(package: Package, module: Module) -> Iterator[Mutation]:
