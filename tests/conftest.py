@@ -38,7 +38,7 @@ def _guard(event: str, args: tuple[Any, ...]) -> None:
             raise RuntimeError(f"a test reaches for {os.fsdecode(path)}")
     if event == "subprocess.Popen":
         environment = os.environ if args[3] is None else args[3]
-        if Path(environment.get("HOME") or _THEIR_HOME) == _THEIR_HOME:
+        if Path(environment.get("HOME", _THEIR_HOME)) == _THEIR_HOME:
             raise RuntimeError("a test starts a process with the person's own HOME")
 
 
