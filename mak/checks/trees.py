@@ -96,23 +96,25 @@ def introduced(
     check: str, rule: Rule, trees: Trees, edited: frozenset[NodeId]
 ) -> Iterator[Finding]:
     """Yield what a rule says of the tree after that it did not say of the one before."""
-    before = trees.before
+    said = [
+        (path, problem, trees.after.node(Spot(path, problem.start)))
+        for path in trees.affected
+        if path in trees.after.sources
+        for problem in sorted(rule(trees.after, path), key=lambda p: p.start)
+    ]
+    before = trees.before if said else None
     old = Counter[tuple[str, str, NodeId]]()
     if before is not None:
         for path in trees.affected:
             for problem in rule(before, path) if path in before.sources else ():
                 old[path, problem.text, before.node(Spot(path, problem.start))] += 1
     new: list[tuple[Problem, NodeId]] = []
-    for path in trees.affected:
-        if path not in trees.after.sources:
-            continue
-        for problem in sorted(rule(trees.after, path), key=lambda p: p.start):
-            node = trees.after.node(Spot(path, problem.start))
-            key = path, problem.text, node
-            if old[key]:
-                old[key] -= 1
-            else:
-                new.append((problem, node))
+    for path, problem, node in said:
+        key = path, problem.text, node
+        if old[key]:
+            old[key] -= 1
+        else:
+            new.append((problem, node))
     # What is gone from one place and said of another has moved there.
     moved = Counter[str]()
     for (_, text, _), count in old.items():

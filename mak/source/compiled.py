@@ -11,16 +11,12 @@ import hashlib
 import warnings
 from collections import OrderedDict
 
-from mak.model import NodeKind
-from mak.source.file import SourceFile
-from mak.source.python import Python, why
+from mak.source.file import FUNCTIONS, SourceFile, changed_functions
+from mak.source.python import why
 from mak.source.text import indent_of
 
 #: Answers that stay in memory; one is a few dozen bytes.
 _KEPT = 8192
-
-_FUNCTIONS = (NodeKind.FUNCTION, NodeKind.METHOD)
-_CODECS = ("utf-8", "utf-8-sig")
 
 _known: OrderedDict[bytes, tuple[str, int] | None] = OrderedDict()
 
@@ -58,21 +54,14 @@ def _changed_part(before: SourceFile, after: SourceFile) -> bytes | None:
 
     None when more than the code of functions changed.
     """
-    if after.language != Python.name or after.newer or after.encoding not in _CODECS:
+    changed = changed_functions(before, after)
+    if changed is None:
         return None
-    if (after.whole, after.encoding) != (before.whole, before.encoding):
-        return None
-    if len(after.nodes) != len(before.nodes):
-        return None
+    fresh = {new.start for _, new in changed}
     parts = []
-    for old, new in zip(before.nodes, after.nodes, strict=True):
-        if (new.id.symbol, new.kind) != (old.id.symbol, old.kind):
-            return None
-        text = after.data[new.start : new.end]
-        if new.kind not in _FUNCTIONS:
-            if new.digest != old.digest:
-                return None
-        elif new.digest == old.digest:
-            text = indent_of(text[new.lead :]) + b"pass\n"
+    for node in after.nodes:
+        text = after.data[node.start : node.end]
+        if node.kind in FUNCTIONS and node.start not in fresh:
+            text = indent_of(text[node.lead :]) + b"pass\n"
         parts.append(text)
     return b"".join(parts)

@@ -316,6 +316,11 @@ class Facts:
         """Return the places that bind `name` in `scope` itself."""
         return self._bound.get((scope, name), ())
 
+    def is_local(self, scope: int, name: str) -> bool:
+        """Whether `name` means the variable of this very scope, wherever it stands in it."""
+        is_class = self.scopes[scope].kind is ScopeKind.CLASS
+        return not is_class and bool(self.bound(scope, name))
+
     def names_in(self, scope: int) -> Iterator[str]:
         """Yield every name bound in `scope` itself."""
         return (name for at, name in self._bound if at == scope)

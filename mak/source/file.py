@@ -13,6 +13,8 @@ from mak.source.text import to_str
 
 #: How `SourceFile.why_whole` ends when it is our fault.
 FLAW = "please report it"
+FUNCTIONS = (NodeKind.FUNCTION, NodeKind.METHOD)
+_CODECS = ("utf-8", "utf-8-sig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,30 @@ def _unlike(mine: Sequence[Node], theirs: Sequence[Node]) -> tuple[Sequence[Node
     while tail < shorter - head and _alike(mine[-1 - tail], theirs[-1 - tail]):
         tail += 1
     return mine[head : len(mine) - tail], theirs[head : len(theirs) - tail]
+
+
+def changed_functions(
+    before: SourceFile, after: SourceFile
+) -> tuple[tuple[Node, Node], ...] | None:
+    """Return the functions, before and after, whose text is all that differs; None: more does.
+
+    Only of Python in UTF-8 that the running Python knows.
+    """
+    if after.language != "python" or after.newer or after.encoding not in _CODECS:
+        return None
+    if (after.whole, after.encoding) != (before.whole, before.encoding) or after.whole:
+        return None
+    if len(after.nodes) != len(before.nodes):
+        return None
+    found = []
+    for old, new in zip(before.nodes, after.nodes, strict=True):
+        if (new.id.symbol, new.kind) != (old.id.symbol, old.kind):
+            return None
+        if new.digest != old.digest:
+            if new.kind not in FUNCTIONS:
+                return None
+            found.append((old, new))
+    return tuple(found)
 
 
 def _alike(node: Node, other: Node) -> bool:

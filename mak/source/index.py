@@ -16,6 +16,7 @@ from mak.source import facts as facts_
 from mak.source.collector import paused
 from mak.source.facts import Facts
 from mak.source.modules import Modules
+from mak.source.rescan import rescan
 from mak.source.scan import scan
 from mak.source.text import python_codec
 from mak.source.tree import Sources
@@ -117,12 +118,26 @@ class Index:
                     memo.keep(blob, read(found[blob]))
                 else:
                     value = make(path)
-                    made[blob] = write(value) if cache else b""
                     memo.keep(blob, value)
+                    if cache and not self._is_edited(path):
+                        made[blob] = write(value)
         if cache and made:
             cache.put_many(kind, made)
 
+    def _is_edited(self, path: str) -> bool:
+        """Whether the file is as in no tree of Git, yet; most such texts nobody asks for again."""
+        below = self.sources.below
+        return below is not None and (
+            path not in below or below.blob(path) != self.sources.blob(path)
+        )
+
     def _scan(self, path: str) -> Facts | None:
+        below = self.sources.below
+        if below is not None and path in below and self._is_edited(path):
+            known = Index(below).facts(path)
+            found = known and rescan(known, below.file(path), self.sources.file(path))
+            if found is not None:
+                return found
         data = self.sources.data(path)
         try:
             return scan(data, python_codec(data))

@@ -92,6 +92,11 @@ class Sources:
         return self._entries[path]
 
     @property
+    def below(self) -> Sources | None:
+        """The tree that this one is with some files changed; None: it is one by itself."""
+        return None
+
+    @property
     def cache(self) -> Cache | None:
         """Where what is found out about a blob may be kept."""
         return self._cache
@@ -254,6 +259,10 @@ class _Overlay(Sources):
 
     def blob(self, path: str) -> str:
         return _blob(self.file(path)) if path in self._changes else self._base.blob(path)
+
+    @property
+    def below(self) -> Sources | None:
+        return self._base
 
     @property
     def cache(self) -> Cache | None:
