@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mak.cli.lines import count
 from mak.cli.reports.report import NOTHING, Report, page
-from mak.cli.terminal import clean
+from mak.cli.terminal import clean, fitting
 from mak.model import Finding, Place
 
 _RESET = "\x1b[0m"
@@ -45,7 +45,8 @@ def _finding(finding: Finding, root: Path | None) -> Iterator[str]:
     yield f"  {at:<7} {_styled(finding.check, _RED)}"
     yield from (f"          {line}" for line in (first, *rest))
     for place in finding.related:
-        yield _styled(f"          -> {_place(place, root)}", _DIM)
+        (line,) = fitting([f"          -> {_place(place, root)}"])
+        yield _styled(line, _DIM)
 
 
 def _place(place: Place, root: Path | None) -> str:
