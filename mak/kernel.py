@@ -263,7 +263,7 @@ def _view(
         except KeyError:
             return ""
 
-    cost = estimate(plan, sources, models=options.models, setup=options.setup)
+    cost = estimate(plan, sources, models=options.models, setup=_reach(options).setup)
     hot = tuple(hot_nodes(plan))
     return Review(plan, levels(plan), tuple(remarks), hot, cost, problems, text)
 

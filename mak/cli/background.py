@@ -54,7 +54,9 @@ def refresh_due(settings: Settings, specs: Iterable[str]) -> threading.Thread | 
         return None  # whoever opens these models says so
     if not endpoints:
         return None
-    thread = threading.Thread(target=_refresh, args=(endpoints, settings), daemon=True)
+    thread = threading.Thread(
+        target=_refresh, args=(endpoints, settings), name="model lists", daemon=True
+    )
     thread.start()
     return thread
 

@@ -94,10 +94,15 @@ def _hidden(store: Store, settings: Settings) -> Iterator[Line]:
 
 def keys(settings: Settings) -> Iterator[Line]:
     """Name the keys that are there, never a value."""
+    from mak.cli import person
+
     names = dict.fromkeys(
         name for each in settings.setup.endpoints.values() for name in each.key_names
     )
     there = [name for name in names if settings.setup.variables.get(name, "").strip()]
+    path = person.variables_file()
+    if path.exists() and path.stat().st_mode & 0o077:
+        yield Line(State.WARN, "keys", f"others can read {path}", f"chmod 600 {path}")
     if there:
         origins = (f"{name} ({'exported' if name in os.environ else 'kept'})" for name in there)
         yield Line(State.OK, "keys", ", ".join(origins))

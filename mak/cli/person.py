@@ -76,6 +76,15 @@ def key_names() -> dict[str, str]:
     return {each.id: each.key_names[0] for each in every if each.key_names}
 
 
+def known_names() -> frozenset[str]:
+    """Return the variables that some endpoint reads: keys and base URLs."""
+    from mak.providers.endpoints import OWN_KEY_NAME
+
+    every = setup().endpoints.values()
+    read = (name for each in every for name in (*each.key_names, each.url_name))
+    return frozenset((OWN_KEY_NAME, *read)) - {""}
+
+
 def setup(found: Found | None = None, specs: Sequence[str] = ()) -> Setup:
     """Return where models can be asked and with what, endpoints of a configuration included.
 

@@ -71,14 +71,17 @@ class Catalog:
         return next((each for each in self.listing(endpoint).models if each.id == model), None)
 
     def known(self, endpoints: Iterable[Endpoint]) -> dict[str, Collection[str]]:
-        """Return the models by endpoint id, of hosted endpoints that have listed them themselves.
+        """Return the models by endpoint id, of vendors that have listed them themselves.
 
-        What a server of one's own has changes from one minute to the next.
+        What a server of one's own has changes from one minute to the next, and a gateway may take
+        more than it lists.
         """
         return {
             endpoint.id: Known((endpoint.model, *(model.id for model in listing.models)))
             for endpoint in endpoints
-            if not endpoint.local and (listing := self._kept.get(_key(endpoint), Listing())).models
+            if _is_preset(endpoint)
+            and not endpoint.local
+            and (listing := self._kept.get(_key(endpoint), Listing())).models
         }
 
     def published(self, endpoints: Iterable[Endpoint]) -> dict[tuple[str, str], Published]:

@@ -120,6 +120,9 @@ def test_keys_are_named_and_their_endpoints_asked(
 ) -> None:
     person.mkdir(parents=True)
     (person / ".env").write_text(f"GROQ_API_KEY={KEY}\n")
+    found = Doctor(capsys, root, "--offline")
+    assert found.about("keys")[0] == ("warn", f"others can read {person / '.env'}")
+    (person / ".env").chmod(0o600)
     found = Doctor(capsys, root, "--models", "openai:m")
     assert found.about("keys") == [("ok", "OPENAI_API_KEY (exported), GROQ_API_KEY (kept)")]
     assert found.about("endpoint") == [("ok", "openai answers, with 1 model")]

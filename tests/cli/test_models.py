@@ -70,11 +70,9 @@ def test_a_list_is_fetched_kept_and_shown(server: FakeServer, capsys: Capture) -
 
 
 def test_a_model_that_a_fetched_list_does_not_have_is_refused(
-    server: FakeServer, capsys: Capture, make_repo: Callable[..., Path]
+    capsys: Capture, make_repo: Callable[..., Path]
 ) -> None:
-    server.facts["v1/models"] = {"data": [{"id": "gpt-new"}]}
-    assert main(["models", "--refresh"]) == 0
-    capsys.readouterr()
+    person_.catalog().take(PRESETS["openai"], [Published("gpt-new")])
     root = make_repo({"a.py": "x = 1\n"})
     argv = ["plan", "--task", "x", "--work-dir", str(root)]
     assert main([*argv, "--models", "openai:gpt-nwe"]) == 2

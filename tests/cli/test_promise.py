@@ -135,6 +135,7 @@ GATEWAY = "models: [gw]\nendpoints:\n  gw:\n    url: https://gw.example/v1\n    
     ],
 )
 @pytest.mark.parametrize("command", ["plan", "models", "doctor"])
+# I18
 def test_a_clone_cannot_have_a_key_sent_anywhere(
     clone: Callable[[str], Path],
     capsys: Capture,

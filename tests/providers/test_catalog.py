@@ -218,6 +218,9 @@ def test_a_list_that_was_fetched_says_which_models_there_are() -> None:
     catalog.take(PRESETS["ollama"], [A])
     known = catalog.known(PRESETS.values())
     assert list(known) == ["anthropic"], "what a server of one's own has changes"
+    proxy = replace(ANTHROPIC, url="https://proxy.example")
+    catalog.take(proxy, [A])
+    assert catalog.known([proxy]) == {}, "a gateway may take more than it lists"
     assert catalog.published([ANTHROPIC]) == {
         ("anthropic", "claude-x-1-20260101"): Published("claude-x-1-20260101")
     }

@@ -38,7 +38,8 @@ def _name_argument(parser: ArgumentParser) -> None:
 
 
 def _set(args: Namespace) -> int:
-    from mak.cli.person import variables_file
+    from mak.cli.named import nearest
+    from mak.cli.person import known_names, variables_file
     from mak.config import set_variable
 
     name = _variable(args.name)
@@ -52,6 +53,9 @@ def _set(args: Namespace) -> int:
     path = variables_file()
     replaced = set_variable(path, name, value)
     terminal.write_note(f"{name} is {'replaced' if replaced else 'stored'} in {path}")
+    if name not in known_names():
+        near = nearest(name, known_names())
+        terminal.write_note(f"No provider or endpoint reads {name} yet{near}", "yellow")
     if name in os.environ:
         terminal.write_note(f"But {name} is exported too, and what is exported wins", "yellow")
     return EXIT_DONE
