@@ -208,6 +208,8 @@ class Task:
     obligations: tuple[Obligation, ...] = ()
     #: The task of an earlier plan of the run whose share this one does again; empty: none.
     repairs: str = ""
+    #: Why MAK added the task to a plan; empty: whoever planned gave it.
+    added: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,9 @@ class Plan:
     decisions: tuple[str, ...] = ()
     #: Whether one failed task fails all that have not landed, as in a refactoring.
     atomic: bool = False
+    #: Whether callers that a declared signature change would break are in it, as far and in such
+    #: order as is wanted: MAK adds no task for them and moves none.
+    complete: bool = False
 
     def task(self, task_id: str) -> Task:
         """Return the task with this id; raise KeyError."""

@@ -119,7 +119,13 @@ def _plan(request: str, sources: Sources) -> dict[str, Any]:
         decisions.extend(f"{LEFT}{remark}" for remark in shown)
         if len(sites.remarks) > len(shown):
             decisions.append(f"{LEFT}{len(sites.remarks) - len(shown)} more places like these")
-    return {"decisions": decisions, "atomic": True, "tasks": tasks, "questions": []}
+    return {
+        "decisions": decisions,
+        "atomic": True,
+        "tasks": tasks,
+        "questions": [],
+        "complete": True,
+    }
 
 
 def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, list[int]]]:

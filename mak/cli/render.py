@@ -71,6 +71,8 @@ def _task(task: Task) -> Iterator[Styled]:
         yield Styled(f"      {'after':<8} {', '.join(task.depends_on)}")
     if task.model:
         yield Styled(f"      {'model':<8} {task.model}")
+    if task.added:
+        yield Styled(f"      {'added':<8} by MAK: it {task.added}", "yellow")
 
 
 def _by_file(nodes: tuple[NodeId, ...]) -> Iterator[str]:

@@ -102,6 +102,7 @@ class TaskDocument(_Part):
         default=[], description="MAK writes these into repairs, and lets nobody take them out."
     )
     repairs: _Text = Field(default="", description="The task that a repair does again.")
+    added: _Text = Field(default="", description="Why MAK added the task; empty: it did not.")
 
 
 class PlanFile(_Part):
@@ -113,6 +114,13 @@ class PlanFile(_Part):
     )
     atomic: bool = Field(
         default=False, description="Whether one failed task fails all that have not landed."
+    )
+    complete: bool = Field(
+        default=False,
+        description=(
+            "Whether callers of what changes its signature (#api) are in the plan as far as that "
+            "is wanted; else MAK adds tasks for them, after the change."
+        ),
     )
     tasks: list[TaskDocument] = Field(description="In the order in which they should be preferred.")
 
@@ -135,6 +143,7 @@ def parse_plan(data: Any) -> Plan:
         tuple(to_task(task, task.model) for task in found.tasks),
         tuple(found.decisions),
         found.atomic,
+        found.complete,
     )
 
 
@@ -144,6 +153,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "request": plan.request,
         "decisions": list(plan.decisions),
         "atomic": plan.atomic,
+        **({"complete": True} if plan.complete else {}),
         "tasks": [
             {
                 "id": task.id,
@@ -161,8 +171,10 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def _repair(task: Task) -> dict[str, Any]:
-    """Return what only the document of a repair holds."""
+    """Return what only the document of a repair, or of a task that MAK added, holds."""
     found: dict[str, Any] = {"repairs": task.repairs} if task.repairs else {}
+    if task.added:
+        found["added"] = task.added
     if task.obligations:
         found["obligations"] = [
             {
@@ -202,6 +214,7 @@ def to_task(task: Any, model: str = "") -> Task:
         model,
         tuple(map(_obligation, getattr(task, "obligations", ()))),
         getattr(task, "repairs", ""),
+        getattr(task, "added", ""),
     )
 
 

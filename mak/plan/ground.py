@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from mak.model import Aspect, NodeId, Plan, Task
 from mak.plan.dag import Ancestry, circle
 from mak.plan.document import bad_task_id
+from mak.plan.follow import Follow, placed, unseen
 from mak.plan.targets import Targets
 from mak.plan.untrusted import clean
 from mak.source import Sources
@@ -45,8 +46,10 @@ def ground(
 
     `check_path` returns a path as the tree has it, and raises `UsageError` for one that MAK must
     not touch. A grounded plan is acyclic; whatever a task uses that another creates comes after it;
-    a file that is written as a whole is written by nobody else at the same time. Grounding it again
-    changes nothing.
+    a file that is written as a whole is written by nobody else at the same time. Unless the plan is
+    `complete`, what calls a definition whose signature a task changes comes after that, with a task
+    of its own when no task writes it, and declared dependencies that nothing shows are remarked on.
+    Grounding it again changes nothing.
     """
     reasons = list(_wrong_ids(plan.tasks))
     if reasons:
@@ -76,10 +79,12 @@ def ground(
     remarks = [*targets.remarks, *remarks]
     if not reasons:
         tasks = _ordered(tasks, targets, reasons, remarks)
+    if not reasons and not plan.complete:
+        tasks = _followed(plan, tasks, sources, targets, check_path, remarks)
     if reasons:
         return Ungrounded(tuple(dict.fromkeys(reasons)))
     decisions = tuple(clean(text, comments=False).text for text in plan.decisions)
-    grounded = replace(plan, tasks=tuple(tasks), decisions=decisions)
+    grounded = replace(plan, tasks=tuple(tasks), decisions=decisions, complete=True)
     return Grounded(grounded, tuple(dict.fromkeys(remarks)))
 
 
@@ -203,6 +208,27 @@ def _ordered(
             remarks.append(f"{task.id}: made to depend on {creator}, which creates {made}")
         ordered.append(replace(task, depends_on=(*task.depends_on, *added)))
     return ordered
+
+
+def _followed(
+    plan: Plan,
+    tasks: list[Task],
+    sources: Sources,
+    targets: Targets,
+    check_path: Callable[[str], str],
+    remarks: list[str],
+) -> list[Task]:
+    """Move callers along with the signatures that tasks change."""
+    follow = Follow(tasks, sources)
+    orders = [*follow.orders()]
+    shown = {task.id: {*targets.needed(task)} for task in tasks}
+    for task, before, _ in orders:
+        shown[task].add(before)
+    remarks.extend(unseen(plan.tasks, sources, shown))
+    tasks = placed(tasks, orders, remarks.append)
+    added = [*follow.added(check_path, remarks.append)]
+    remarks.extend(f"{task.id}: added by MAK, because it {task.added}" for task in added)
+    return [*tasks, *added]
 
 
 def _wrong_owners(tasks: Sequence[Task], ancestry: Ancestry) -> Iterator[str]:

@@ -57,6 +57,8 @@ class PlanReply(_Part):
     questions: list[str] = Field(
         default=[], description="What must be known before planning, or why there is no task."
     )
+    #: Said only by planners that see the whole repository; models are not asked.
+    complete: bool = False
 
     def plan(self, request: str) -> Plan:
         """Return the plan it proposes."""
@@ -65,12 +67,14 @@ class PlanReply(_Part):
             tuple(map(to_task, self.tasks)),
             tuple(text.strip() for text in self.decisions if text.strip()),
             self.atomic,
+            self.complete,
         )
 
 
 @cache
 def _schema() -> dict[str, Any]:
     schema = PlanReply.model_json_schema()
+    del schema["properties"]["complete"]
     for part in (schema, *schema["$defs"].values()):
         part["required"] = list(part["properties"])
         for property_ in part["properties"].values():

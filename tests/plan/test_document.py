@@ -59,7 +59,10 @@ def test_all_but_id_goal_and_tasks_may_be_left_out() -> None:
         ({}, "tasks is missing"),
         ({"tasks": {}}, "tasks should be a list"),
         ({"tasks": [], "decisons": []}, "unknown key 'decisons'; did you mean 'decisions'?"),
-        ({"tasks": [], "zzz": 1}, "unknown key 'zzz'; known: request, decisions, atomic, tasks"),
+        (
+            {"tasks": [], "zzz": 1},
+            "unknown key 'zzz'; known: request, decisions, atomic, complete, tasks",
+        ),
         ({"tasks": [{"goal": "g"}]}, "task number 1: id is missing"),
         ({"tasks": [{"id": "t1"}]}, "task t1: goal is missing"),
         ({"tasks": [{"id": "t1", "goal": " "}]}, "task t1: goal should not be empty"),

@@ -106,14 +106,22 @@ class Road:
         script: Mapping[str, Sequence[Mapping[str, Any]]],
         *,
         atomic: bool = False,
+        complete: bool = True,
         config: Config | None = None,
         max_agents: int = 4,
         work_dir: Path | None = None,
         branch: str | None = None,
         hooks: bool = False,
     ) -> Outcome:
-        """Carry out a plan with scripted agents."""
-        plan = parse_plan({"request": "the request", "tasks": list(tasks), "atomic": atomic})
+        """Carry out a plan with scripted agents; `complete`: as it is, no caller is added."""
+        plan = parse_plan(
+            {
+                "request": "the request",
+                "tasks": list(tasks),
+                "atomic": atomic,
+                "complete": complete,
+            }
+        )
         path = self._script(script)
         options = kernel.Options(
             config=config or Config(),
@@ -139,7 +147,9 @@ class Road:
     ) -> list[str]:
         """Return the arguments of a ``mak run`` that carries out a plan with scripted agents."""
         path = self.root.parent / f"{self.name}.plan.json"
-        path.write_text(json.dumps({"request": "the request", "tasks": list(tasks)}))
+        path.write_text(
+            json.dumps({"request": "the request", "complete": True, "tasks": list(tasks)})
+        )
         answers = f"scripted:{self._script(script)}"
         return ["run", "--plan", str(path), "--no-review", "--models", answers]
 

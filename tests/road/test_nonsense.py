@@ -168,6 +168,7 @@ def run(
     plan = parse_plan(
         {
             "request": "anything",
+            "complete": True,
             "tasks": [
                 {"id": f"t{i}", "goal": "do it", "creates" if node in new else "writes": [node]}
                 for i, (node, _) in enumerate(tasks)

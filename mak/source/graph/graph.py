@@ -95,6 +95,7 @@ class Graph:
         self.sources = sources
         self.names: Names = names_of(sources)
         self._edges: dict[str, tuple[Edge, ...]] = {}
+        self._by_node: dict[str, dict[NodeId, list[Edge]]] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -229,14 +230,22 @@ class Graph:
 
     def links_from(self, node: NodeId) -> tuple[Link, ...]:
         """Return the edges that start in a node (a file: in any of its nodes)."""
+        by_node = self._edges_by_node(node.path)
         found = []
-        for edge in self.edges(node.path):
-            source = node_at(self.sources, edge.path, edge.start)
-            if node.is_file or source == node.node:
+        for source in by_node if node.is_file else (node.node,):
+            for edge in by_node.get(source, ()):
                 for target in self.nodes_of(edge.target):
                     if target != source:
                         found.append(self._link(edge.kind, source, target, edge))
         return tuple(sorted(set(found), key=_order))
+
+    def _edges_by_node(self, path: str) -> dict[NodeId, list[Edge]]:
+        if path not in self._by_node:
+            found = self._by_node[path] = {}
+            for edge in self.edges(path):
+                source = node_at(self.sources, edge.path, edge.start)
+                found.setdefault(source, []).append(edge)
+        return self._by_node[path]
 
     def links_to(self, node: NodeId) -> tuple[Link, ...]:
         """Return the edges that end in a node (a file: in any of its names), from other nodes."""
