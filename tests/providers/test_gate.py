@@ -9,7 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from benchmark.ratelimit import measure
 from mak.providers.connect import close
+from mak.providers.endpoints import Wire
 from mak.providers.gate import Closed, Gate, backoff, gate
 from mak.providers.limits import duration
 from mak.providers.request import Request, Stop
@@ -210,3 +212,20 @@ def test_ten_callers_on_one_quota_all_finish(make_wire, name):
 
     assert anyio.run(main) == [Stop.DONE] * 40
     assert len(wire.seen) < 80
+
+
+WIRES = [Wire.ANTHROPIC, Wire.OPENAI]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_forty_calls_on_thirty_a_minute_all_get_through(wire):
+    """The benchmark on a fast clock, which the SDKs would win by being slow to start."""
+    result = measure("MAK", wire, scale=40)
+    assert (result.done, result.lost) == (40, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_sdks_lose_some_of_them(wire):
+    assert measure("SDK as it comes", wire, scale=3).lost > 0
+    assert measure("MAK", wire, scale=3).lost == 0
