@@ -30,7 +30,7 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
 
-def add_models(parser: ArgumentParser) -> None:
+def add_specs(parser: ArgumentParser) -> None:
     """Let a command say who plans, who works and under which configuration."""
     parser.add_argument(
         "--models",
@@ -44,10 +44,16 @@ def add_models(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--planner", metavar="SPEC", help="who plans (default: the first of --models)"
     )
+    parser.add_argument("--mode", choices=("cloud", "local", "hybrid"), help="where models may run")
+    _add_config(parser)
+
+
+def add_models(parser: ArgumentParser) -> None:
+    """Let a command ask models: who they are, on which branch, and what they may spend."""
+    add_specs(parser)
     parser.add_argument(
         "--branch", metavar="NAME", help="the branch to commit to (default: the one checked out)"
     )
-    parser.add_argument("--mode", choices=("cloud", "local", "hybrid"), help="where models may run")
     parser.add_argument(
         "--max-usd",
         metavar="N",
@@ -66,7 +72,6 @@ def add_models(parser: ArgumentParser) -> None:
         type=Path,
         help="add what models answer to FILE, for the model spec replay:FILE",
     )
-    _add_config(parser)
 
 
 def add_config(parser: ArgumentParser) -> None:

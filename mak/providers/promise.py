@@ -6,7 +6,6 @@ import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from mak.config import Mode
 from mak.errors import UsageError
 from mak.providers.access import located
 from mak.providers.setup import Setup
@@ -20,6 +19,8 @@ def keep_mode(spec: Spec, setup: Setup, *, plans: bool) -> None:
     """Raise `UsageError` where the mode does not allow this model as planner, or as agent."""
     if setup.mode is None or spec.endpoint is None:
         return  # nothing is promised, or nobody is asked over a network
+    from mak.config import Mode
+
     wants_own = setup.mode is Mode.LOCAL or (setup.mode is Mode.HYBRID and not plans)
     url = located(spec.endpoint, setup).url
     if is_own(url, setup.hosts) is wants_own:

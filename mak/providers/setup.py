@@ -9,10 +9,13 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mak.config import Mode
 from mak.providers.endpoints import PRESETS, Endpoint, Price
 from mak.providers.request import Published
+
+if TYPE_CHECKING:
+    from mak.config import Mode
 
 
 @dataclass(frozen=True, slots=True)

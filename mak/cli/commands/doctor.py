@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mak import __version__
 from mak.cli import terminal
 from mak.cli.command import EXIT_DONE, EXIT_FAILED, Command
-from mak.cli.options import add_json, add_models, add_work_dir, read_settings, work_dir
+from mak.cli.options import add_json, add_specs, add_work_dir, read_settings, work_dir
 from mak.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ to servers of your own a long one too, to see whether they read all of it.
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_work_dir(parser)
-    add_models(parser)
+    add_specs(parser)
     parser.add_argument("--call", action="store_true", help="ask each model that is set a word")
     parser.add_argument(
         "--offline", action="store_true", help="ask no endpoint for its models either"
