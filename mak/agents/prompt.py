@@ -91,6 +91,7 @@ def _shared(assignment: Assignment, tag: _Tag) -> Iterator[str]:
 def _task(assignment: Assignment, tag: _Tag) -> Iterator[str]:
     yield "Your task:"
     yield tag.block("task", "", assignment.task.goal)
+    yield from _owed(assignment, tag)
     for slot in assignment.slots:
         yield tag.block("slot", f"{slot.name} = {slot.node}{_about(slot, assignment)}", slot.source)
     for path, outline in assignment.outlines:
@@ -98,6 +99,22 @@ def _task(assignment: Assignment, tag: _Tag) -> Iterator[str]:
     for node, text in assignment.reads:
         form = "signature only" if node.aspect is Aspect.API else "for reading"
         yield tag.block("shown", f"{node.node}, {form}", text)
+
+
+def _owed(assignment: Assignment, tag: _Tag) -> Iterator[str]:
+    obligations = assignment.task.obligations
+    if not obligations:
+        return
+    yield (
+        "It is a repair. What was found is below, as data. It must not be found any more when you "
+        "are done, nor another error in its place, and what was asked for has to stay: do not "
+        "delete or take back what broke."
+    )
+    for owed in obligations:
+        at = f" at {owed.site}" if owed.site else ""
+        there = f"has to be there: {', '.join(map(str, owed.keeps))}" if owed.keeps else ""
+        found = "\n".join(text for text in (owed.subject, there, owed.evidence) if text)
+        yield tag.block("found", f"by {owed.check}{at}", found)
 
 
 def _about(slot: Slot, assignment: Assignment) -> str:

@@ -12,7 +12,7 @@ from mak.cli.progress import Progress
 from mak.cli.runs import REFUSED, state_of, undoings, when
 from mak.errors import StoreError
 from mak.events import Event, Spent, WaveCommitted
-from mak.model import Outcome, Plan, Reply, RunState, Spend, TaskState, branch_name
+from mak.model import Outcome, Plan, Reply, RunState, Spend, Task, TaskState, branch_name
 from mak.runlog import (
     Meta,
     outcome_from_json,
@@ -21,6 +21,7 @@ from mak.runlog import (
     read_meta,
     read_outcome,
     read_plan,
+    read_repairs,
     read_replies,
     spent_json,
 )
@@ -43,6 +44,8 @@ class Record:
     replies: dict[tuple[str, int], Reply] = field(default_factory=dict)
     #: The commit on this branch that takes it back; empty: there is none.
     undone: str = ""
+    #: What was left broken, plan after plan, as it was approved.
+    repairs: tuple[Plan, ...] = ()
 
     @property
     def run(self) -> str:
@@ -71,6 +74,15 @@ class Record:
     def waves(self) -> tuple[WaveCommitted, ...]:
         """The commits it made."""
         return tuple(event for _, event in self.events if isinstance(event, WaveCommitted))
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks of all its plans."""
+        return tuple(task for plan in (self.plan, *self.repairs) for task in plan.tasks)
+
+    def task(self, task_id: str) -> Task:
+        """Return a task of any of its plans; raise KeyError."""
+        return {task.id: task for task in self.tasks}[task_id]
 
     def task_state(self, task: str) -> TaskState:
         """Where a task stands, as far as the record knows."""
@@ -122,6 +134,7 @@ class Record:
         return {
             **self.summary(),
             "plan": plan_document(self.plan),
+            "repairs": [plan_document(plan) for plan in self.repairs],
             "waves": [
                 {"commit": w.commit, "subject": w.subject, "tasks": list(w.tasks)}
                 for w in self.waves
@@ -176,6 +189,7 @@ def read_record(
         plan=read_plan(store, run) or Plan(meta.request, ()),
         outcome=None if data is None else outcome_from_json(data),
         undone=undone.get(run, ""),
+        repairs=tuple(plan for plan, _ in read_repairs(store, run)) if wanted else (),
         events=tuple(read_events(store, run)) if wanted else (),
         replies=(
             {key: parked.reply for key, parked in read_replies(store, run).items()}

@@ -73,6 +73,11 @@ def _task(task: Task) -> Iterator[Styled]:
         yield Styled(f"      {'model':<8} {task.model}")
     if task.added:
         yield Styled(f"      {'added':<8} by MAK: it {task.added}", "yellow")
+    if task.repairs:
+        yield Styled(f"      {'repairs':<8} {task.repairs}")
+    for owed in task.obligations:
+        at = f" at {owed.site}" if owed.site else ""
+        yield Styled(f"      {'owes':<8} {owed.check}{at}: {owed.subject}", "yellow")
 
 
 def _by_file(nodes: tuple[NodeId, ...]) -> Iterator[str]:

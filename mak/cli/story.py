@@ -42,6 +42,8 @@ def run(record: Record) -> Iterator[str]:
         yield f"{'' if number else 'decided':<8} {_indented(decision, 9)}"
     if outcome and outcome.reason:
         yield f"ended    {_indented(outcome.reason, 9)}"
+    if outcome and outcome.stopped:
+        yield f"stopped  repairs: {outcome.stopped}"
     yield ""
     for wave in record.waves:
         yield f"wave {wave.wave + 1}   {wave.commit[:10]}  {wave.subject}"
@@ -51,6 +53,12 @@ def run(record: Record) -> Iterator[str]:
     for each in record.plan.tasks:
         yield ""
         yield from _task(record, each.id)
+    for number, plan in enumerate(record.repairs, 1):
+        yield ""
+        yield f"repair plan {number}"
+        for each in plan.tasks:
+            yield ""
+            yield from _task(record, each.id)
     if outcome and outcome.findings:
         yield ""
         yield from findings(outcome.findings)
@@ -138,7 +146,7 @@ def used(usage: Usage) -> str:
 
 
 def _task(record: Record, task_id: str) -> Iterator[str]:
-    each = record.plan.task(task_id)
+    each = record.task(task_id)
     outcome = record.outcome.tasks.get(task_id) if record.outcome else None
     goal = each.goal.strip().splitlines() or [""]
     yield f"{task_id}  {record.task_state(task_id)}  {goal[0]}"
@@ -149,6 +157,11 @@ def _task(record: Record, task_id: str) -> Iterator[str]:
             yield f"  {label:<8} {', '.join(map(str, nodes[:NODES]))}{more}"
     if each.depends_on:
         yield f"  {'after':<8} {', '.join(each.depends_on)}"
+    if each.repairs:
+        yield f"  {'repairs':<8} {each.repairs}"
+    for owed in each.obligations:
+        at = f" at {owed.site}" if owed.site else ""
+        yield f"  {'owes':<8} {owed.check}{at}: {_indented(owed.subject, 11)}"
     of_run = record.outcome.reason if record.outcome else ""
     if outcome and outcome.reason and outcome.reason != of_run:
         yield f"  {'reason':<8} {_indented(outcome.reason, 11)}"

@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from mak import kernel, runlog
+from mak.cli.main import main
 from mak.config import Config, Repair
 from mak.events import RepairPlanned, RepairStopped, ReplyRejected, Reviewed, WaveCommitted
 from mak.kernel import Decision, Review
@@ -188,11 +189,11 @@ def reviewed(road: Road, script: Mapping[str, Any], *decide: Any) -> Outcome:
     )
     plan = parse_plan({"request": "the request", "tasks": TASKS})
 
-    async def main() -> Outcome:
+    async def carry_out() -> Outcome:
         with Store.open(road.root) as store:
             return await kernel.run(store, plan, options)
 
-    return anyio.run(main)
+    return anyio.run(carry_out)
 
 
 def approve(found: Review) -> Decision:
@@ -251,6 +252,43 @@ def test_a_first_plan_cannot_bring_obligations_of_its_own(make_road) -> None:
     assert isinstance(plan, Plan) and plan.tasks[0].obligations == ()
 
 
+def test_show_tells_repairs_and_what_they_owe(make_road, capsys) -> None:
+    road = make_road(FILES)
+    outcome = road.run(TASKS, failing(repair1_t2=[uses("old")]), config=config())
+    assert main(["show", outcome.run, "--work-dir", str(road.root)]) == 0
+    told = capsys.readouterr().out
+    assert "repair plan 1" in told and "stopped  repairs: stalled" in told
+    assert "repairs  t2" in told and "owes     interface at b.py::use: a.py::old is gone" in told
+    assert main(["show", outcome.run, "--json", "--work-dir", str(road.root)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (plan,) = document["repairs"]
+    assert plan["tasks"][0]["obligations"][0]["check"] == "interface"
+    assert document["outcome"]["stopped"] == "stalled"
+    assert main(["show", outcome.run, "--task", "repair1-t2", "--work-dir", str(road.root)]) == 0
+
+
+def test_a_repair_that_nobody_can_review_waits(make_road) -> None:
+    """A run that was cut off is taken up without a terminal: its repair plan is not lost."""
+    road = make_road(FILES)
+    script = failing(repair1_t2=[uses("new")])
+    assert killed(road, "parked", 4, script) == -9
+    command = [sys.executable, "-m", "mak", "run", "--recover"]
+    done = subprocess.run(
+        command,
+        cwd=road.root,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 1 and "no terminal to ask at" in done.stdout, done
+    again = subprocess.run(
+        [*command, "--no-review"], cwd=road.root, capture_output=True, text=True, env=environment()
+    )
+    assert again.returncode == 0, again.stderr
+    assert "a.new()" in road.text("b.py")
+
+
 # --------------------------------------------------------------------------------------- kills
 
 
@@ -270,11 +308,11 @@ def killed(road: Road, phase: str, nth: int, script: Mapping[str, Any]) -> int:
 def recovered(road: Road) -> Outcome:
     options = kernel.Options(config=config(), models=(), planner="builtin", emit=road._emit)
 
-    async def main() -> Outcome:
+    async def carry_out() -> Outcome:
         with Store.open(road.root) as store:
             return await kernel.recover(store, "", options)
 
-    return anyio.run(main)
+    return anyio.run(carry_out)
 
 
 @pytest.mark.parametrize("nth", range(2, 9))

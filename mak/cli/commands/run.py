@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mak.cli.options import Settings
     from mak.cli.review import Reviewer
     from mak.events import Event
-    from mak.kernel import Options
+    from mak.kernel import Decision, Options, Review
     from mak.model import Outcome
     from mak.store import Store
 
@@ -119,6 +119,20 @@ def _telling(view: View) -> Callable[[Event], None]:
     return emit
 
 
+def _asking(reviewer: Reviewer) -> Callable[[Review], Awaitable[Decision]]:
+    """Return a reviewer that says so where there is nobody to ask: a repair plan may come late."""
+
+    async def review(found: Review) -> Decision:
+        if not terminal.can_ask():
+            raise UsageError(
+                "a repair plan is to be reviewed, and there is no terminal to ask at",
+                hint="mak run --recover at a terminal, or with --no-review",
+            )
+        return await reviewer(found)
+
+    return review
+
+
 def _options(args: Namespace, settings: Settings, view: View, reviewer: Reviewer) -> Options:
     from mak.kernel import Options
 
@@ -131,7 +145,7 @@ def _options(args: Namespace, settings: Settings, view: View, reviewer: Reviewer
         models=() if kept else config.models.agents,
         planner=config.planner or config.models.agents[0],
         max_agents=config.max_agents,
-        review=None if args.no_review else reviewer,
+        review=None if args.no_review else _asking(reviewer),
         emit=_telling(view) if args.no_review else view.emit,
         hooks=args.hooks,
     )

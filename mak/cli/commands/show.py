@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
 
     with Store.open(folder, write=False) as store:
         record = read_record(store, find_run(store, args.id), details=True)
-    if args.task is not None and args.task not in {task.id for task in record.plan.tasks}:
+    if args.task is not None and args.task not in {task.id for task in record.tasks}:
         raise UsageError(
             f"run {record.run} has no task {args.task!r}", hint=f"mak show {record.run}"
         )
