@@ -41,7 +41,7 @@ def measure(folder: Path, repeat: int) -> None:
         _repository(root, folder)
         print("\ndjango, seconds, the lowest of each\n")
         print("| | CPU | wall |\n|---|---:|---:|")
-        mak = (sys.executable, "-m", "mak", "-C", str(root), "check")
+        mak = (sys.executable, "-m", "mak", "check")
         cache = root / ".git" / "mak"
         cold = _lowest(repeat, lambda: _run((*mak, "--all"), root, before=lambda: _drop(cache)))
         _row("mak check --all, cold", cold)

@@ -37,6 +37,7 @@ from mak.model import Finding
 from mak.source import Sources
 from mak.source.collector import paused
 from mak.source.names import references
+from mak.source.python_ast import KEPT
 
 __all__ = [
     "CHECKS",
@@ -111,6 +112,8 @@ def check_trees(
     """
     changed = _changed(before, after)
     trees = Trees(before, after, changed)
+    if before is None:
+        _read(trees)
     change = Change(
         before={p: before.file(p) if before and p in before else None for p in changed},
         after={p: after.file(p) if p in after else None for p in changed},
@@ -132,6 +135,14 @@ def check_trees(
             key=lambda f: (f.node.path, f.line, f.column, order[f.check]),
         )
     )
+
+
+def _read(trees: Trees) -> None:
+    """Read a whole tree: each file is parsed once for all that is asked of it."""
+    paths = trees.after.graph.paths
+    for at in range(0, len(paths), KEPT):
+        trees.after.sources.load(paths[at : at + KEPT])
+        trees.after.names.index.load(paths[at : at + KEPT])
 
 
 def _judged(check: Check, change: Change, trees: Trees) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from mak.checks.change import tree_check
@@ -30,11 +29,35 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
     if not path.endswith(".py") or path not in view.sources:
         return
     data = view.data(path)
-    keys = Counter(_KEY.findall(data))
-    if any(count > 1 for count in keys.values()):
+    if _may_repeat(data):
         yield from _in_tables(view, path)
     if _REGISTERS.search(data):
         yield from _in_registries(view, path)
+
+
+def _may_repeat(data: bytes) -> bool:
+    """Whether two keys of one table may be alike, by how the lines look."""
+    last: dict[tuple[bytes, bytes], int] = {}
+    for match in _KEY.finditer(data):
+        before, key = match.groups()
+        known = last.get((before, key))
+        last[before, key] = match.end()
+        if known is None:
+            continue
+        between = data[known : match.start()]
+        if before.strip():
+            if b"\n" not in between:
+                return True
+        elif not _ends_block(between, len(before)):
+            return True
+    return False
+
+
+def _ends_block(text: bytes, indent: int) -> bool:
+    """Whether a line stands further left than `indent`: what began there is over."""
+    return any(
+        line.strip() and len(line) - len(line.lstrip()) < indent for line in text.split(b"\n")[1:]
+    )
 
 
 def _in_tables(view: View, path: str) -> Iterator[Problem]:

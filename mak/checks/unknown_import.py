@@ -9,6 +9,8 @@ from mak.checks.view import Problem, Spot, View
 from mak.model import NodeId
 from mak.source.facts import Flag
 from mak.source.graph import Has, Imported
+from mak.source.graph.members import is_open
+from mak.source.resolve import Module
 
 
 def _problems(view: View, path: str) -> Iterator[Problem]:
@@ -16,7 +18,7 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         entry, module = found.entry, found.module
         if found.guarded or entry.flags & (Flag.TRY | Flag.TYPING):
             continue
-        if found.has is Has.NO and module is not None:
+        if module is not None and (found.has is Has.NO or _lost(view, found, module)):
             yield Problem(
                 path,
                 entry.name_at if entry.name_at >= 0 else entry.start,
@@ -28,6 +30,13 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
             )
         elif module is None and view.was is not None:
             yield from _gone(view.was, found)
+
+
+def _lost(view: View, found: Imported, module: str) -> bool:
+    """Whether a module bound the name before, and what it binds now is known."""
+    if found.has is not Has.MAYBE or view.was is None or is_open(view.names, module):
+        return False
+    return view.was.graph.has(Module(module), found.entry.name) is Has.YES
 
 
 def _gone(was: View, found: Imported) -> Iterator[Problem]:

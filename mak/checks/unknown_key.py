@@ -34,6 +34,9 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         for use in facts.uses(name):
             if use.names[-1] != name or use.context is not Context.LOAD or use.call is not None:
                 continue
+            first = use.names[0]
+            if not facts.bound(0, first) and not facts.stars:
+                continue  # what it is taken from is no module's
             table = _table(view, path, use)
             keys = _keys(view, table) if table is not None else None
             if table is None or keys is None:

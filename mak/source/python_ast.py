@@ -18,10 +18,16 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = re.compile(rb"[ \t\x0c]*((?:async def|def|class) [^#'\"\\]*[^\s#'\"\\])\s*:\s*$")
 
 
+#: How many files' trees are kept for who asks next.
+KEPT = 32
+
+
+@lru_cache(KEPT)
 def parse(data: bytes) -> ast.Module:
     """Parse Python source; no warning about the analysed code escapes.
 
-    Raises SyntaxError, ValueError (NUL), RecursionError or MemoryError.
+    The tree belongs to all who ask and is not to be changed. Raises SyntaxError, ValueError (NUL),
+    RecursionError or MemoryError.
     """
     return _parse(data)
 

@@ -74,6 +74,8 @@ class Outside:
 Thing = Module | Variable | Instance | Derived | After | Outside
 
 _IMPORTS = (BindingKind.IMPORT, BindingKind.FROM)
+#: Scopes in which a name means what it means by what stands above it.
+_IN_ORDER = (ScopeKind.CLASS, ScopeKind.TYPE)
 _DEFINITIONS = (BindingKind.FUNCTION, BindingKind.CLASS)
 _CONDITIONAL, _LOOP, _NONE = int(Flag.CONDITIONAL), int(Flag.LOOP), int(Flag.NONE)
 #: Methods whose first parameter is the class without a decorator that says so.
@@ -104,6 +106,7 @@ class Names:
         self._asked: set[Variable] = set()
         self._memos: dict[str, dict[object, object]] = {}
         self._facts: dict[str, Facts | None] = {}
+        self._spelled: dict[tuple[str, int, tuple[str, ...]], list[Thing]] = {}
         self._values_of: dict[Thing, tuple[Thing, ...]] = {}
 
     def facts(self, path: str) -> Facts | None:
@@ -304,6 +307,15 @@ class Names:
         """Return what ``a.b.c`` means in a scope; empty when it cannot be told."""
         if not names:
             return []
+        facts = self.facts(path)
+        if self._asked or facts is None or facts.scopes[scope].kind in _IN_ORDER:
+            return self._dotted(path, scope, names, at)
+        key = path, scope, tuple(names)
+        if key not in self._spelled:
+            self._spelled[key] = self._dotted(path, scope, names, at)
+        return self._spelled[key]
+
+    def _dotted(self, path: str, scope: int, names: Sequence[str], at: int) -> list[Thing]:
         variable = self.lookup(path, scope, names[0], at)
         if variable is None:
             known = hasattr(builtins, names[0]) and not self.is_ambiguous(path, scope, names[0], at)

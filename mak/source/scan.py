@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -35,6 +34,7 @@ from mak.source.facts import (
     ScopeKind,
     Text,
 )
+from mak.source.python_ast import parse
 
 _GAP = rb"(?:[ \t\f]|\\\r?\n|\\\r)+"
 _DEF = re.compile(rb"(?:async" + _GAP + rb")?(?:def|class)" + _GAP)
@@ -48,10 +48,7 @@ _Handler = Callable[[Any, int, int], None]
 def scan(data: bytes, encoding: str = "utf-8") -> Facts | None:
     """Return what `data` says about names; None when it does not parse."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(data)
-        return _Scanner(data, encoding).run(tree)
+        return _Scanner(data, encoding).run(parse(data))
     except (SyntaxError, ValueError, RecursionError, MemoryError, LookupError):
         return None
 

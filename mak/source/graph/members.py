@@ -34,7 +34,7 @@ def _module_has(names: Names, path: str, name: str) -> Has:
         return Has.YES
     if name.startswith("__") or not path.endswith(".py") or names.facts(path) is None:
         return Has.MAYBE
-    if is_open(names, path) or _is_stored(names, name):
+    if is_open(names, path) or _is_put_into_module(names, name):
         return Has.MAYBE
     if path.endswith("/__init__.py") or path == "__init__.py":
         inside = f"{path.removesuffix('__init__.py')}{name}."
@@ -74,6 +74,32 @@ def _is_open(names: Names, path: str) -> bool:
         for name in ("global_enum", "_convert_", "simple_enum")
         for use in facts.uses(name)
     )
+
+
+def _is_put_into_module(names: Names, name: str) -> bool:
+    """Whether anything may assign to an attribute of this name of a module."""
+    memo = names.memo("put into modules")
+    if name not in memo:
+        memo[name] = any(_may_put(names, path, name) for path in names.index.mentioning(name))
+    return bool(memo[name])
+
+
+def _may_put(names: Names, path: str, name: str) -> bool:
+    facts = names.facts(path)
+    if facts is None:
+        return False
+    if any(text.value == name and text.dynamic for text in facts.texts):
+        return b"setattr" in names.sources.data(path)
+    for use in facts.uses(name):
+        last = len(use.names) - 1
+        if not last or use.names[last] != name or use.context is not Context.STORE:
+            continue
+        owners = names.receivers(path, use, last)
+        if any(isinstance(owner, Module) for owner in owners):
+            return True
+        if not owners and use.names[0] not in ("self", "cls"):
+            return True
+    return False
 
 
 def _is_stored(names: Names, name: str) -> bool:
