@@ -110,6 +110,20 @@ def check_trees(
     `before` is None: everything that the checks find in `after`. `paths` are the files to report
     on (None: all); `select` and `ignore` are ids of checks, where nothing selected means all.
     """
+    with paused():
+        found = _check_trees(before, after, select, ignore)
+    order = {check.id: number for number, check in enumerate(CHECKS)}
+    return tuple(
+        sorted(
+            (f for f in dict.fromkeys(found) if paths is None or f.node.path in paths),
+            key=lambda f: (f.node.path, f.line, f.column, order[f.check]),
+        )
+    )
+
+
+def _check_trees(
+    before: Sources | None, after: Sources, select: Collection[str], ignore: Collection[str]
+) -> list[Finding]:
     changed = _changed(before, after)
     trees = Trees(before, after, changed)
     if before is None:
@@ -126,15 +140,7 @@ def check_trees(
         for check in CHECKS
         if check.for_people and (not select or check.id in select) and check.id not in ignore
     ]
-    with paused():
-        found = [finding for check in chosen for finding in _judged(check, change, trees)]
-    order = {check.id: number for number, check in enumerate(CHECKS)}
-    return tuple(
-        sorted(
-            (f for f in dict.fromkeys(found) if paths is None or f.node.path in paths),
-            key=lambda f: (f.node.path, f.line, f.column, order[f.check]),
-        )
-    )
+    return [finding for check in chosen for finding in _judged(check, change, trees)]
 
 
 def _read(trees: Trees) -> None:
