@@ -153,7 +153,7 @@ def _read(trees: Trees) -> None:
 
 def _judged(check: Check, change: Change, trees: Trees) -> Iterator[Finding]:
     if check.rule is not None:
-        return introduced(check.id, check.rule, trees, change.edited)
+        return introduced(check.id, check.rule, trees)
     return iter(check.findings(change))
 
 

@@ -26,6 +26,8 @@ def misfits(view: View, path: str) -> tuple[tuple[CallSite, Variable], ...]:
             (site, _maker(view, site))
             for site in view.graph.calls(path)
             if not site.fits and site.start >= 0 and view.graph.is_certain(site)
+            # A stub may be behind what it describes.
+            if not site.target.path.endswith(".pyi")
         )
     return view.misfits[path]
 

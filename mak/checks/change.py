@@ -65,13 +65,6 @@ class Change:
                 yield path, before, after
 
     @property
-    def edited(self) -> frozenset[NodeId]:
-        """The nodes of the files after that are new or another."""
-        return frozenset(
-            node.id for _, before, after in self.files() for node in differing(after, before)
-        )
-
-    @property
     def grants(self) -> frozenset[NodeId]:
         """What the task may write, files and symbols that it was to create among it."""
         return frozenset((*self.task.writes, *self.task.creates)) if self.task else frozenset()
@@ -108,7 +101,7 @@ def tree_check(id: str, title: str, rule: Rule) -> Check:
     def findings(change: Change) -> Iterator[Finding]:
         if change.trees is None:
             return
-        for finding in introduced(id, rule, change.trees, change.edited):
+        for finding in introduced(id, rule, change.trees):
             if not _is_awaited(finding, change.planned):
                 # An agent is told the text alone.
                 yield replace(finding, message=f"{finding.node} {finding.message}")

@@ -51,7 +51,7 @@ def _finding(trees: Trees, path: str, way: Sequence[str]) -> Finding:
         way[0],
     )
     node = trees.after.node(Spot(path, start))
-    return finding(CHECK.id, problem, node, trees, frozenset((node,)))
+    return finding(CHECK.id, problem, node, trees)
 
 
 def imports(view: View, path: str) -> tuple[tuple[str, int], ...]:

@@ -7,13 +7,14 @@ can matter to: the changed ones, and those that spell a name whose interface is 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from mak.checks.view import THERE, Problem, Rule, Spot, View
 from mak.model import Finding, Need, NodeId, NodeKind, Place
-from mak.source import SourceFile, Sources
+from mak.source import SourceFile, Sources, unlike
 from mak.source.facts import BindingKind, Context, Facts, ScopeKind
 from mak.source.hierarchy import descendants
 from mak.source.resolve import Variable
@@ -22,6 +23,8 @@ _SUFFIXES = (".py", ".pyi")
 #: What a class needs to be constructed is another when one of these is.
 _CONSTRUCTORS = ("__init__", "__new__")
 
+#: Words and punctuation; what is left over are numbers, operators and white space.
+_SAYING = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|[()\[\]{},.=*:@'\"#]")
 _STATEMENTS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
 Files = Mapping[str, SourceFile | None]
@@ -41,12 +44,31 @@ class Trees:
         """The Python files that the change can matter to, in order."""
         if self.before is None:
             return self.after.names.index.paths
-        changed = [path for path in self.changed if path.endswith(_SUFFIXES)]
+        changed = [
+            path
+            for path in self.changed
+            if path.endswith(_SUFFIXES) and not _reads_alike(self.before, self.after, path)
+        ]
         found = {*changed}
         for name in self._renewed(changed):
             for view in (self.before, self.after):
                 found.update(view.names.index.mentioning(name))
         return tuple(sorted(found))
+
+    @cached_property
+    def edited(self) -> frozenset[NodeId]:
+        """The nodes of the tree after that are new or another."""
+        found: set[NodeId] = set()
+        for path in self.changed if self.before is not None else ():
+            if path not in self.after.sources:
+                continue
+            old = {}
+            if self.before is not None and path in self.before.sources:
+                old = {node.id: node.digest for node in self.before.sources.nodes(path)}
+            for node in self.after.sources.nodes(path):
+                if old.get(node.id) != node.digest:
+                    found.add(node.id)
+        return frozenset(found)
 
     def _renewed(self, paths: Iterable[str]) -> set[str]:
         """Return the names that stand for another interface than they did."""
@@ -92,9 +114,7 @@ class Trees:
         return names
 
 
-def introduced(
-    check: str, rule: Rule, trees: Trees, edited: frozenset[NodeId]
-) -> Iterator[Finding]:
+def introduced(check: str, rule: Rule, trees: Trees) -> Iterator[Finding]:
     """Yield what a rule says of the tree after that it did not say of the one before."""
     said = [
         (path, problem, trees.after.node(Spot(path, problem.start)))
@@ -125,8 +145,8 @@ def introduced(
         mirrored = spots.get((there, spot)) if there is not None else None
         if moved[problem.text]:
             moved[problem.text] -= 1
-        elif mirrored is None or _counts(problem, node, mirrored, edited):
-            yield finding(check, problem, node, trees, edited)
+        elif mirrored is None or _counts(problem, node, mirrored, trees.edited):
+            yield finding(check, problem, node, trees)
 
 
 def _counts(problem: Problem, node: NodeId, mirrored: NodeId, edited: frozenset[NodeId]) -> bool:
@@ -136,9 +156,7 @@ def _counts(problem: Problem, node: NodeId, mirrored: NodeId, edited: frozenset[
     return problem.there is not None and Spot(problem.path, problem.start) > problem.there
 
 
-def finding(
-    check: str, problem: Problem, node: NodeId, trees: Trees, edited: frozenset[NodeId]
-) -> Finding:
+def finding(check: str, problem: Problem, node: NodeId, trees: Trees) -> Finding:
     """Return a problem as a finding, blamed on the node whose edit brought it about."""
     view = trees.after
     spot = Spot(problem.path, max(problem.start, 0))
@@ -150,7 +168,7 @@ def finding(
     text = problem.text.replace(THERE, f"{place.path}:{place.line}" if place else "")
     needs: tuple[Need, ...] = ()
     blame = None
-    if trees.before is not None and node not in edited:
+    if trees.before is not None and node not in trees.edited:
         needs = (Need(node, write=True, why=text),)
         blame = view.node(there) if there is not None and there.path in view.sources else None
     return Finding(
@@ -163,6 +181,19 @@ def finding(
         view.column(spot),
         (place,) if place else (),
         blame,
+    )
+
+
+def _reads_alike(before: View, after: View, path: str) -> bool:
+    """Whether both texts of a file say the same about names, calls and keys: only values differ."""
+    if path not in before.sources or path not in after.sources:
+        return False
+    one, other = before.sources.file(path), after.sources.file(path)
+    old, new = unlike(one, other)
+    return len(old) == len(new) and all(
+        (a.id, a.kind, a.names, a.api) == (b.id, b.kind, b.names, b.api)
+        and _SAYING.findall(one.data, a.start, a.end) == _SAYING.findall(other.data, b.start, b.end)
+        for a, b in zip(old, new, strict=True)
     )
 
 

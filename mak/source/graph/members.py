@@ -63,8 +63,7 @@ def _is_open(names: Names, path: str) -> bool:
             return True
     for entry in facts.stars:
         source = names.modules.imported(entry.level, entry.module, path)
-        other = names.facts(source) if source is not None else None
-        if source is None or other is None or other.exports_open or is_open(names, source):
+        if source is None or is_open(names, source):
             return True
     for use in facts.uses("modules"):
         if use.names[:2] == ("sys", "modules"):
