@@ -26,6 +26,10 @@ class NodeKind(_Word):
     CLASS = "class"
     CLASS_BODY = "class_body"
     METHOD = "method"
+    #: A key, a table, a section or a line of a file that is not code.
+    ENTRY = "entry"
+    #: What stands before or after the entries of such a file.
+    TEXT = "text"
 
 
 class Aspect(_Word):
@@ -51,7 +55,8 @@ class NodeId:
     ``#n`` for the n-th definition (n ≥ 2) that is still equal. Pieces that define nothing are
     ``@header``, ``@body`` and ``@body:f`` (the run of statements after ``f``), in a class
     ``C.@body`` and ``C.@body:m``; ``@main`` is the ``if __name__ == "__main__":`` block.
-    ``#api`` names a signature and ``#all`` a class with its members.
+    ``#api`` names a signature and ``#all`` a class with its members. In a file that is not code a
+    symbol is a key, a table, a heading or a requirement, and ``@top`` and ``@end`` are the rest.
     """
 
     #: Relative to the repository's root, with ``/``.

@@ -11,16 +11,19 @@ from __future__ import annotations
 import ast
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 from mak.model import Aspect, Node, NodeId, NodeKind
+from mak.source.entries import Structured
 from mak.source.file import SourceFile, decode
 from mak.source.items import Clash
+from mak.source.language import structured
 from mak.source.merge import context_of_node
 from mak.source.python_ast import parse_text
 from mak.source.python_rows import read
-from mak.source.text import reindent
+from mak.source.text import BOM, reindent
 from mak.source.weave import only_grew
 
 _FUNCTIONS = (NodeKind.FUNCTION, NodeKind.METHOD)
@@ -47,13 +50,16 @@ def appendable(file: SourceFile, id: NodeId) -> Appendable | None:
     A file and a class (``#all``) grow by new members. The answer for a node is remembered by its
     text; asking again costs a look-up.
     """
-    if file.whole or file.language != "python":
+    language = structured(file)
+    if file.whole or (language is None and file.language != "python"):
         return None
     if id.is_file:
-        return Appendable(("members", *_registering(file)))
+        return Appendable(("entries",) if language else ("members", *_registering(file)))
     node = file.get(id.node)
     if node is None or id.aspect is Aspect.API:
         return None
+    if language is not None:
+        return _entries(file, language, node)
     if node.kind is NodeKind.HEADER:
         return Appendable(("imports",))
     if node.kind is NodeKind.CLASS:
@@ -62,9 +68,7 @@ def appendable(file: SourceFile, id: NodeId) -> Appendable | None:
     key = (node.digest, node.kind, context)
     if key not in _known:
         parts = tuple(dict.fromkeys(_parts(file, node))) if context in ("", "class") else ()
-        _known[key] = Appendable(parts) if parts else None
-        if len(_known) > _KEPT:
-            _known.popitem(last=False)
+        _keep(key, parts)
     return _known[key]
 
 
@@ -84,7 +88,12 @@ def only_adds(before: SourceFile, after: SourceFile, id: NodeId) -> bool:
         return False
     if old.digest == new.digest:
         return True
+    language = structured(before)
     try:
+        if language is not None:
+            return only_grew(
+                *(language.row(f.text(id.node).removeprefix(BOM)) for f in (before, after))
+            )
         context = context_of_node(before, old)
         rows = [
             read(
@@ -95,6 +104,25 @@ def only_adds(before: SourceFile, after: SourceFile, id: NodeId) -> bool:
         return only_grew(*rows)
     except (Clash, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+
+
+def _entries(file: SourceFile, language: Structured, node: Node) -> Appendable | None:
+    """Return what grows in an entry of a file that is not code."""
+    key = (node.digest, language.name, "")
+    if key not in _known:
+        parts: tuple[str, ...] = ()
+        with suppress(ValueError, RecursionError):
+            row = language.row(file.text(node.id).removeprefix(BOM))
+            grows = len(row.items) > 1 or any(item.inner for item in row.items)
+            parts = (f"entries of `{node.id.symbol}`",) if grows else ()
+        _keep(key, parts)
+    return _known[key]
+
+
+def _keep(key: tuple[str, str, str], parts: tuple[str, ...]) -> None:
+    _known[key] = Appendable(parts) if parts else None
+    if len(_known) > _KEPT:
+        _known.popitem(last=False)
 
 
 # --------------------------------------------------------------------------------- of a node

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Node, NodeId, NodeKind, Replace
 from mak.source.compiled import complaint, still_compiles
+from mak.source.entries_edit import edit_entries
 from mak.source.file import Applied, Newer, Rejected, SourceFile, label, unknown, unlike
 from mak.source.header import add_imports
 from mak.source.imports import Name, read_imports
 from mak.source.insert import insert
-from mak.source.language import split
+from mak.source.language import split, structured, why_invalid
 from mak.source.replace import rewrite, unfold
 from mak.source.splice import pieces_of, splice
 from mak.source.whole import write_whole
@@ -51,6 +52,8 @@ def apply(
         file = outcome
     if file is None:
         file = split(b"", path, newer=newer)
+    if structured(file) is not None:
+        return _apply_entries(before, file, path, edits if not whole else (), granted, newer)
     nodes: list[Replace | Delete] = []
     inserts: list[Insert] = []
     expected: list[NodeId] = []
@@ -92,6 +95,31 @@ def apply(
                 "syntax", f"with the edits {path} does not compile: {reason}", _target(edits, path)
             )
     return _difference(before, result, [e.node for e in nodes])
+
+
+def _apply_entries(
+    before: SourceFile | None,
+    file: SourceFile,
+    path: str,
+    edits: Sequence[Edit],
+    granted: frozenset[NodeId],
+    newer: Newer | None,
+) -> Applied | Rejected:
+    known = {edit.node.node for edit in edits if isinstance(edit, Replace | Delete)}
+    wanted = [
+        Insert(file.id, edit.source)
+        if isinstance(edit, Replace) and file.get(edit.node.node) is None and edit.node in granted
+        else edit
+        for edit in edits
+    ]
+    result = edit_entries(file, wanted, granted, newer) if wanted else file
+    if isinstance(result, Rejected):
+        return result
+    reason = why_invalid(result)
+    if reason is not None and (before is None or why_invalid(before) is None):
+        text = f"with the edits {path} is not valid: it {reason}"
+        return Rejected("syntax", text, _target(edits, path))
+    return _difference(before, result, known)
 
 
 def _apply_parts(

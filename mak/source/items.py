@@ -104,8 +104,6 @@ class Row:
     one_trails: bool = False
     #: What its language knows about the place.
     context: str = ""
-    #: What its language knows it as.
-    origin: Any = None
 
     @property
     def trails(self) -> bool:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from mak.source.entries import Structured
 from mak.source.file import Newer, SourceFile
+from mak.source.in_json import JSON
+from mak.source.in_markdown import MARKDOWN
+from mak.source.in_requirements import REQUIREMENTS
+from mak.source.in_toml import TOML
+from mak.source.in_yaml import YAML
 from mak.source.python import Python, whole
 from mak.source.text import text_codec
 
@@ -43,7 +49,20 @@ class Whole:
 
 
 #: In order of precedence; the last one claims what is left.
-LANGUAGES: tuple[Language, ...] = (Python(), Whole())
+LANGUAGES: tuple[Language, ...] = (Python(), JSON, TOML, YAML, REQUIREMENTS, MARKDOWN, Whole())
+_BY_NAME = {language.name: language for language in LANGUAGES}
+
+
+def structured(file: SourceFile) -> Structured | None:
+    """Return the language of a file that was cut into entries; None for any other file."""
+    language = _BY_NAME.get(file.language)
+    return language if isinstance(language, Structured) and not file.whole else None
+
+
+def why_invalid(file: SourceFile) -> str | None:
+    """Return why the text of a file is not valid in its language, as far as one can tell."""
+    language = _BY_NAME.get(file.language)
+    return language.complaint(file.data) if isinstance(language, Structured) else None
 
 
 def split(data: bytes, path: str = "", *, newer: Newer | None = None) -> SourceFile:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from mak.source.imports import names_of
 from mak.source.python_rows import element_name, statement_name
+from mak.source.threeway import wanted
 
 _MARKS = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
 _WORD = re.compile(r"\w+|\S")
@@ -64,8 +65,8 @@ def _compare(
     off: dict[str, int] = {}
     for text in dict.fromkeys(part.text for row in rows for part in row):
         before, mine, theirs, after = (count[text] for count in counts)
-        if after != (wanted := _wanted(before, mine, theirs)):
-            off[text] = after - wanted
+        if after != (count := wanted(before, mine, theirs)):
+            off[text] = after - count
     if not off:
         return None
     for name in dict.fromkeys(part.name for row in rows for part in row if part.text in off):
@@ -95,18 +96,6 @@ def _inside(old: _Part | None, one: _Part, two: _Part, new: _Part) -> str | None
         if found is not None:
             return found
     return None
-
-
-def _wanted(old: int, one: int, two: int) -> int:
-    if one == two or two == old:
-        return one
-    if one == old:
-        return two
-    if one > old and two > old:
-        return max(one, two)
-    if one < old and two < old:
-        return min(one, two)
-    return max(one + two - old, 0)
 
 
 # --------------------------------------------------------------------------------- parts

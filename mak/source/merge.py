@@ -13,14 +13,18 @@ from itertools import pairwise
 
 from mak.model import Node, NodeId, NodeKind
 from mak.source.edit import compiles
+from mak.source.entries_edit import seal
+from mak.source.entries_merge import merge_entries
 from mak.source.file import Conflict, Newer, SourceFile
 from mak.source.header import add_imports
 from mak.source.imports import Name, imported
 from mak.source.items import Clash
-from mak.source.language import split
+from mak.source.language import split, structured, why_invalid
 from mak.source.python_merge import context_of_shell, merge_python
 from mak.source.text import BOM, is_blank
 
+#: Entries whose order tells that they are sorted.
+_TELLING = 3
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 
 
@@ -67,6 +71,7 @@ class _Merge:
     ) -> None:
         self.base, self.ours, self.theirs = base, ours, theirs
         self.newer = newer
+        self.language = structured(base)
         self.sides = [{node.id: node for node in file.nodes} for file in (base, ours, theirs)]
         #: Why nodes cannot be merged; empty: because both sides changed them.
         self.conflicts: dict[NodeId, str] = {}
@@ -82,6 +87,8 @@ class _Merge:
             return order
         self._space_added(order, texts)
         parts = [texts[id] for id in order]
+        if self.language is not None:
+            parts = seal(self.language, parts, [not id.symbol.startswith("@") for id in order])
         newline = self.base.newline.encode()
         for index, part in enumerate(parts[:-1]):
             if part and not part.endswith((b"\n", b"\r")):
@@ -116,6 +123,14 @@ class _Merge:
             return ours
         if ours == base:
             return theirs
+        if self.language is not None and self.language.separator:
+            # What separates entries is nobody's change.
+            whole = ours, theirs
+            base, ours, theirs = map(self._bare, (base, ours, theirs))
+            if ours == theirs or theirs == base:
+                return whole[0]
+            if ours == base:
+                return whole[1]
         if ours is None or theirs is None:
             left = theirs if ours is None else ours
             if base is not None and left is not None and _trim(left) == _trim(base):
@@ -126,6 +141,13 @@ class _Merge:
             return self._both(id, base or b"", ours, theirs)
         self.conflicts[id] = ""
         return ours
+
+    def _bare(self, text: bytes | None) -> bytes | None:
+        """Return the text of an entry without the separator behind it."""
+        if text is None or self.language is None:
+            return text
+        _, at = self.language.separated(text)
+        return text if at < 0 else text[:at] + text[at + len(self.language.separator) :]
 
     def _both(self, id: NodeId, base: bytes, ours: bytes, theirs: bytes) -> bytes:
         """Return the text of a node that both sides have, and made something else of."""
@@ -144,7 +166,8 @@ class _Merge:
         """Merge what is in a node; note why it cannot be done."""
         node = self.sides[1][id]
         self.conflicts[id] = ""
-        if not base and node.kind not in _RUNS:
+        is_open = self.language.merges_new if self.language else node.kind in _RUNS
+        if not base and not is_open:
             return None
         if id.symbol == "@header" and (core := self._header()) is not None:
             del self.conflicts[id]
@@ -159,6 +182,8 @@ class _Merge:
 
     def _woven(self, node: Node, *cores: bytes) -> bytes:
         codec = self.base.encoding.removesuffix("-sig")
+        if self.language is not None:
+            return merge_entries(self.language, *cores)
         mark = BOM if cores[1].startswith(BOM) else b""
         texts = [core.removeprefix(BOM).decode(codec).encode() for core in cores]
         is_class = node.kind is NodeKind.CLASS and len(self.ours.members(node.id)) > 1
@@ -237,6 +262,7 @@ class _Merge:
             return Conflict(moved, "both sides moved nodes")
         ours_leads = ranks[1] != ranks[0] or ranks[2] == ranks[0]
         lead, other = (ours, theirs) if ours_leads else (theirs, ours)
+        is_sorted = self.language is not None and _is_sorted(base)
         order = list(lead)
         known = set(lead)
         for index, id in enumerate(other):
@@ -245,7 +271,11 @@ class _Merge:
             at = next((order.index(o) + 1 for o in reversed(other[:index]) if o in known), 0)
             while at < len(order) and (
                 not _may_precede(id, order[at])
-                or (ours_leads and _may_follow(id, order[at]) and self._is_added(order[at], other))
+                or (
+                    self._is_added(order[at], other)
+                    and _may_follow(id, order[at])
+                    and (order[at].symbol < id.symbol if is_sorted else ours_leads)
+                )
             ):
                 at += 1
             order.insert(at, id)
@@ -257,7 +287,7 @@ class _Merge:
 
     def _space_added(self, order: Sequence[NodeId], texts: dict[NodeId, bytes]) -> None:
         """Put blank lines before what came first where one side added it, and does not here."""
-        for previous, id in pairwise(order):
+        for previous, id in pairwise(order if self.language is None else ()):
             if id in self.sides[0] or previous.symbol == "@header" or not texts[id]:
                 continue
             depth = id.symbol.count(".")
@@ -275,10 +305,17 @@ class _Merge:
         if ids != tuple(order) or texts != list(parts):
             wrong = tuple(id for id in order if id not in ids) or (self.base.id,)
             return Conflict(wrong, "the edits of both sides do not fit together")
-        reason = compiles(merged)
-        if reason is not None and compiles(self.ours) is None and compiles(self.theirs) is None:
+        why = compiles if self.language is None else why_invalid
+        reason = why(merged)
+        if reason is not None and why(self.ours) is None and why(self.theirs) is None:
             return Conflict((self.base.id,), f"with the edits of both sides: {reason}")
         return None
+
+
+def _is_sorted(ids: Sequence[NodeId]) -> bool:
+    """Whether entries are sorted, and are enough to tell."""
+    symbols = [id.symbol for id in ids if not id.symbol.startswith("@")]
+    return len(symbols) >= _TELLING and symbols == sorted(symbols)
 
 
 def _scope(id: NodeId) -> str:

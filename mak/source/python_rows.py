@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from mak.source.commute import commute
 from mak.source.imports import names_of
 from mak.source.items import Item, Layout, Row
 from mak.source.python_ast import DEFINITIONS, parse
+from mak.source.spans import Span, bracketed, line_end
 from mak.source.text import is_trivia
 
 #: Bases whose members are numbered or laid out in the order in which they stand.
@@ -54,7 +54,7 @@ def read(data: bytes, context: str = "module") -> Row:
 
 
 #: Start, end and syntax tree of an element; of an entry of a dict, key and value.
-_Span = tuple[int, int, Any]
+_Place = tuple[int, int, Any]
 
 
 class _Reader:
@@ -83,15 +83,6 @@ class _Reader:
 
     def end(self, node: Any) -> int:
         return self.at(node.end_lineno, node.end_col_offset)
-
-    def line_start(self, offset: int) -> int:
-        data = self.data
-        return max(data.rfind(b"\n", 0, offset), data.rfind(b"\r", 0, offset)) + 1
-
-    def line_end(self, offset: int) -> int:
-        """Return where the line that holds an offset ends, its newline included."""
-        number = bisect_right(self.starts, offset)
-        return self.starts[number] if number < len(self.starts) else len(self.data)
 
     # ------------------------------------------------------------------------ blocks
 
@@ -224,7 +215,7 @@ class _Reader:
         opening = self.start(node) + 1
         closing = self.end(node) - 1
         if isinstance(node, ast.Dict):
-            spans: list[_Span] = [
+            spans: list[_Place] = [
                 (
                     self._behind_stars(value) if key is None else self.start(key),
                     self.end(value),
@@ -263,56 +254,29 @@ class _Reader:
     def _behind_stars(self, value: ast.expr) -> int:
         return self.data.rindex(b"**", 0, self.start(value))
 
-    def _row(
-        self,
-        spans: Sequence[_Span],
-        start: int,
-        end: int,
-        label: str,
-        node: ast.AST,
-    ) -> Row:
-        items: list[Item] = []
-        spans = [(*self._grown(s, e, start, end), origin) for s, e, origin in spans]
-        commas = [
-            self._comma(stop, spans[n + 1][0] if n + 1 < len(spans) else end)
-            for n, (_, stop, _) in enumerate(spans)
-        ]
-        lines = self._has_lines(spans, commas, start, end)
-        at = self.line_end(start) if lines else start
-        for (begin, stop, origin), comma in zip(spans, commas, strict=True):
-            line = self.line_start(begin) if lines else begin
-            behind = self.line_end(max(stop, comma)) if lines else stop
-            items.append(
-                Item(
-                    at if lines else begin,
-                    line,
+    def _row(self, spans: Sequence[_Place], start: int, end: int, label: str, node: ast.AST) -> Row:
+        places = [(*self._grown(s, e, start, end), origin) for s, e, origin in spans]
+        found: list[Span] = []
+        for number, (begin, stop, origin) in enumerate(places):
+            following = places[number + 1][0] if number + 1 < len(places) else end
+            found.append(
+                Span(
                     begin,
                     stop,
-                    behind,
-                    self.data[begin:stop],
-                    name=element_name(origin),
-                    key=_element_key(origin),
-                    comma=comma,
-                    inner=self._element_rows(origin),
-                    origin=origin,
+                    self._comma(stop, following),
+                    element_name(origin),
+                    _element_key(origin),
+                    self._element_rows(origin),
+                    origin,
                 )
             )
-            at = behind
-        layout = Layout.LINES if lines else Layout.INLINE if items else Layout.EMPTY
-        return Row(
-            self.data,
-            start,
-            end,
-            tuple(items),
-            layout,
-            b",",
-            label=label,
-            rule=commute,
-            orders=_ELEMENT_ORDERS,
-            may_wrap=True,
-            context="call" if isinstance(node, ast.Call) else "display",
-            origin=node,
-        )
+        row = bracketed(self.data, start, end, found)
+        row.label = label
+        row.rule = commute
+        row.orders = _ELEMENT_ORDERS
+        row.may_wrap = True
+        row.context = "call" if isinstance(node, ast.Call) else "display"
+        return row
 
     def _grown(self, start: int, end: int, low: int, high: int) -> tuple[int, int]:
         """Include the parentheses around an element, which the syntax tree leaves out."""
@@ -336,34 +300,10 @@ class _Reader:
             if byte == b",":
                 return at
             if byte == b"#":
-                at = self.line_end(at)
+                at = line_end(self.data, at)
                 continue
             at += 1
         return -1
-
-    def _has_lines(
-        self,
-        spans: Sequence[_Span],
-        commas: Sequence[int],
-        start: int,
-        end: int,
-    ) -> bool:
-        """Whether each element has lines to itself."""
-        if not spans:
-            return False
-        data = self.data
-        opening = data[start : self.line_end(start)]
-        if spans[0][0] < self.line_end(start) or not is_trivia(opening):
-            return False
-        for number, (begin, stop, _) in enumerate(spans):
-            if data[self.line_start(begin) : begin].strip():
-                return False
-            behind = max(stop, commas[number] + 1)
-            if not is_trivia(data[behind : self.line_end(behind - 1)]):
-                return False
-            if commas[number] >= 0 and data[stop : commas[number]].strip(b" \t"):
-                return False
-        return not data[self.line_start(end) : end].strip()
 
     def _element_rows(self, origin: Any) -> tuple[Row, ...]:
         value = origin[1] if isinstance(origin, tuple) else getattr(origin, "value", origin)

@@ -47,3 +47,19 @@ def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield i1, i2, j1, j2
+
+
+def wanted(old: int, one: int, two: int) -> int:
+    """Return how often something is to be in a merge, by how often it is in base and sides.
+
+    What both added or took away alike counts once.
+    """
+    if one == two or two == old:
+        return one
+    if one == old:
+        return two
+    if one > old and two > old:
+        return max(one, two)
+    if one < old and two < old:
+        return min(one, two)
+    return max(one + two - old, 0)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 from mak.source.items import Clash, Item, Layout, Meeting, Row
@@ -105,8 +105,9 @@ def _weave(base: Row, frame: Row, other: Row, other_first: bool, patches: list[P
         together = [*theirs, *mine] if other_first else [*mine, *theirs]
         if mine and theirs and (key := _sorting(base, gap, mine, theirs)) is not None:
             together.sort(key=key)
-        if gap < len(base.items) and mine and theirs:
-            together = _share_lead(base.items[gap], (base, frame, other), together, patches)
+        if mine and theirs:
+            following = base.items[gap] if gap < len(base.items) else None
+            together = _share_lead(following, (base, frame, other), together, patches)
         order += together
         if gap == len(base.items):
             break
@@ -123,28 +124,48 @@ def _weave(base: Row, frame: Row, other: Row, other_first: bool, patches: list[P
 
 
 def _share_lead(
-    following: Item, rows: tuple[Row, Row, Row], added: Sequence[Item], patches: list[Patch]
+    following: Item | None, rows: tuple[Row, Row, Row], added: Sequence[Item], patches: list[Patch]
 ) -> list[Item]:
-    """Leave the lines above what follows to the first of the items that both sides put below them.
+    """Leave the lines above new items to the first of them, where each side has them by itself.
 
-    A side that adds an item below a blank line or a comment has it above that item.
+    A side that adds an item below a blank line or a comment has it above that item, and no longer
+    above what follows. Where items of a kind stand close, a blank line is above the first only.
     """
     base, frame, other = rows
-    lead = base.lead(following).splitlines(keepends=True)
+    lead = base.lead(following) if following is not None else b""
+    is_close = _are_close(rows)
     shared: list[Item] = []
     for item in added:
         row = frame if any(item is own for own in frame.items) else other
-        own = row.lead(item).splitlines(keepends=True)
-        count = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lead, own, strict=False))
-        )
-        size = sum(map(len, own[:count]))
+        own = row.lead(item)
+        size = _common(lead, own)
+        previous = shared[-1] if shared else item
+        kind = frame.family(item)
+        if not size and is_close and kind is not None and kind == frame.family(previous):
+            size = len(own) - len(own.lstrip(b" \t\r\n\x0c")) if own.strip() else len(own)
         if size and shared and row is frame:
             patches.append(Patch(item.start, item.start + size, b""))
         elif size and shared:
             item = replace(item, start=item.start + size)
         shared.append(item)
     return shared
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Return the length of the lines that two texts begin with."""
+    pairs = zip(one.splitlines(keepends=True), other.splitlines(keepends=True), strict=False)
+    return sum(len(mine) for mine, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _are_close(rows: Sequence[Row]) -> bool:
+    """Whether items of one kind mostly have no blank line between them."""
+    apart = close = 0
+    for row in rows:
+        for one, two in pairwise(row.items):
+            if (kind := row.family(two)) is not None and kind == row.family(one):
+                is_apart = not row.lead(two).partition(b"\n")[0].strip() and two.start < two.line
+                apart, close = apart + is_apart, close + (not is_apart)
+    return close >= apart
 
 
 def _merge_end(base: Row, frame: Row, other: Row, patches: list[Patch]) -> None:
@@ -260,30 +281,38 @@ def _judge(base: Row, first: _Side, second: _Side) -> None:
     if not (first.acts and second.acts):
         return
     _keys(base, first, second)
+    common = Counter(i.text for i in first.new) & Counter(i.text for i in second.new)
+    beside = _beside(base, first, second, common)
     if base.rule is None:
         return
-    common = Counter(i.text for i in first.new) & Counter(i.text for i in second.new)
     added = [[item for item in side.new if item.text not in common] for side in (first, second)]
     touched = [side.touched(base) for side in (first, second)]
-    beside = _beside(base, first, second, common)
     base.rule(Meeting(base, (added[0], added[1]), (touched[0], touched[1]), beside))
 
 
 def _beside(
     base: Row, first: _Side, second: _Side, common: Counter[bytes]
 ) -> list[tuple[list[Item], list[Item]]]:
-    """Return what both added at one place; what one of them removed there holds nothing apart."""
+    """Return what both added at one place; what one of them removed there holds nothing apart.
+
+    Raises `Clash` where both put something else in the place of one item.
+    """
     gone = first.gone | second.gone
     found: list[tuple[list[Item], list[Item]]] = []
     mine: list[Item] = []
     theirs: list[Item] = []
+    lost: Item | None = None
     for gap in range(len(base.items) + 1):
         mine += [item for item in first.added.get(gap, []) if item.text not in common]
         theirs += [item for item in second.added.get(gap, []) if item.text not in common]
         if gap not in gone:
             if mine and theirs:
+                if lost is not None:
+                    raise Clash(f"both sides changed {_name(lost)}", final=False)
                 found.append((mine, theirs))
-            mine, theirs = [], []
+            mine, theirs, lost = [], [], None
+        elif gap in first.gone and gap in second.gone:
+            lost = base.items[gap]
     return found
 
 
@@ -347,13 +376,10 @@ class _Change:
         """Merge the comments above an item and behind it."""
         if any(row.layout is not Layout.LINES for row in (self.base, self.frame, self.other)):
             return
+        versions = ((self.base, self.was), (self.frame, self.mine), (self.other, self.new))
         parts = [
-            (row.lead(item), row.remark(item))
-            for row, item in (
-                (self.base, self.was),
-                (self.frame, self.mine),
-                (self.other, self.new),
-            )
+            (row.lead(item), b"" if _ends_inside(item) else row.remark(item))
+            for row, item in versions
         ]
         places = ((self.mine.start, self.mine.line), (self._behind, self.mine.stop))
         for (old, mine, new), (start, end) in zip(zip(*parts, strict=True), places, strict=True):
@@ -407,6 +433,11 @@ class _Change:
             raise Clash(f"both sides changed {what or _name(self.was)}", final=bool(what))
         for was, kept, changed in zip(*(item.inner for item in items), strict=True):
             _weave(was, kept, changed, other_first, patches)
+
+
+def _ends_inside(item: Item) -> bool:
+    """Whether the last line of an item belongs to a row in it."""
+    return bool(item.inner) and item.inner[-1].end > item.end
 
 
 def _segments(row: Row, item: Item) -> list[tuple[int, int]]:

@@ -1,0 +1,118 @@
+"""Files that are not code: cut exactly, edited and merged by their entries, nothing else moved.
+
+The cases of ``tests/data/formats`` are written as those of merges; ``path`` names the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmark.merges import Case, cases
+from mak.model import Delete, Edit, Insert, NodeId, NodeKind, Replace
+from mak.source import (
+    Conflict,
+    Draft,
+    Proposal,
+    Rejected,
+    SourceFile,
+    Sources,
+    decode,
+    join,
+    merge,
+    split,
+)
+from mak.source.text import blob_id
+
+DATA = Path(__file__).parent.parent / "data" / "formats"
+CASES = list(cases(DATA))
+FORMATS = ("json", "toml", "yaml", "requirements", "markdown")
+
+
+def named(case: Case) -> str:
+    return f"{case.path}: {case.name}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_texts_are_cut_exactly(case: Case) -> None:
+    for data in (case.base, case.ours, case.theirs):
+        file = split(data, case.path)
+        assert join(file) == data
+        assert not file.whole, file.why_whole
+        assert file.language in FORMATS
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_two_versions_are_merged(case: Case) -> None:
+    base, ours, theirs = (split(t, case.path) for t in (case.base, case.ours, case.theirs))
+    result = merge(base, ours, theirs)
+    if case.wanted is None:
+        assert isinstance(result, Conflict), result
+        assert result.reason
+        return
+    assert isinstance(result, SourceFile), result
+    assert result.data.decode() == case.wanted.decode()
+    for node in base.nodes:
+        bytes_of = [f.text(node.id) for f in (base, ours, theirs) if f.get(node.id)]
+        if len(bytes_of) == 3 and len(set(bytes_of)) == 1:
+            assert result.text(node.id) == bytes_of[0]
+
+
+def edits_between(before: SourceFile, after: SourceFile) -> list[Edit]:
+    """Return the edits by which an agent would make one file of another."""
+    edits: list[Edit] = []
+    previous: NodeId | None = None
+    for node in after.nodes:
+        old = before.get(node.id)
+        if old is None:
+            edits.append(Insert(before.id, decode(after, node.id), previous))
+        elif _said(before, node.id) != _said(after, node.id):
+            edits.append(Replace(node.id, decode(after, node.id)))
+        previous = node.id
+    gone = [node.id for node in before.nodes if after.get(node.id) is None]
+    return [*edits, *(Delete(id) for id in gone if not id.symbol.startswith("@"))]
+
+
+def _said(file: SourceFile, id: NodeId) -> str:
+    return decode(file, id).strip().rstrip(",")
+
+
+def wanted_order(data: bytes) -> Counter[bytes]:
+    return Counter(line.rstrip(b"\r\n,").strip() for line in data.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_two_writers_in_either_order(case: Case) -> None:
+    base = split(case.base, case.path)
+    blob = blob_id(case.base)
+    sides = [edits_between(base, split(t, case.path)) for t in (case.ours, case.theirs)]
+    found = []
+    for order in ((0, 1), (1, 0)):
+        draft = Draft(Sources({case.path: blob}, {blob: case.base}.__getitem__))
+        view = draft.view()
+        rejected = False
+        for rank in order:
+            edits = sides[rank]
+            granted = frozenset(e.node for e in edits if isinstance(e, Replace | Delete))
+            proposal = draft.propose(edits, granted, view=view, rank=rank)
+            if isinstance(proposal, Rejected):
+                rejected = True
+                continue
+            assert isinstance(proposal, Proposal)
+            draft.accept(proposal)
+        file = draft.file(case.path)
+        assert file is not None
+        found.append(None if rejected else file.data)
+    assert found[0] == found[1]
+    if case.wanted is None:
+        assert found[0] is None
+        return
+    assert found[0] is not None
+    assert wanted_order(found[0]) == wanted_order(case.wanted)
+    touched = {edit.node for side in sides for edit in side if isinstance(edit, Replace | Delete)}
+    after = split(found[0], case.path)
+    for node in base.nodes:
+        if node.kind is NodeKind.ENTRY and node.id not in touched:
+            assert after.text(node.id).rstrip(b"\r\n,") == base.text(node.id).rstrip(b"\r\n,")
