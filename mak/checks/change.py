@@ -131,8 +131,8 @@ class Definition:
 
 
 def is_cut(file: SourceFile | None) -> TypeGuard[SourceFile]:
-    """Whether the file is there and cut into nodes."""
-    return file is not None and not file.whole
+    """Whether the file is there and cut into nodes of code."""
+    return file is not None and file.is_code
 
 
 def node_bytes(file: SourceFile, node: Node) -> bytes:

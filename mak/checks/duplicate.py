@@ -37,7 +37,7 @@ _TRANSPARENT = frozenset(
 
 def _findings(change: Change) -> Iterator[Finding]:
     for path, before, after in change.reshaped():
-        if after is None or after.whole:
+        if after is None or not after.is_code:
             continue
         known = before if is_cut(before) else None
         old = _groups(known) if known else {}

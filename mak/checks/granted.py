@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from mak.checks.change import Change, Check, is_covered, node_bytes, split_symbol
 from mak.checks.tree import parse
 from mak.model import AddImport, Finding, Insert, Node, NodeId, NodeKind
-from mak.source import SourceFile, decode
+from mak.source import SourceFile, decode, without_separator
 
 _BLANK = re.compile(rb"\A(?:[ \t\f]*(?:\r\n|\n|\r))+")
 #: All there is in an empty class, and a class whose body stands on its own line.
@@ -83,8 +83,8 @@ def _compare(change: Change, before: SourceFile, after: SourceFile) -> Iterator[
 
 
 def _own(file: SourceFile, node: Node) -> bytes:
-    """Return a node's bytes without the comments that end the file."""
-    return file.data[node.start : node.end - node.tail]
+    """Return a node's bytes without the comments that end the file, and what separates entries."""
+    return without_separator(file, file.data[node.start : node.end - node.tail])
 
 
 def _gives_way(before: SourceFile, node: Node, filled: Collection[str]) -> bool:

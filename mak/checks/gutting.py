@@ -87,7 +87,7 @@ def _uses_new(change: Change, after: SourceFile, node: Node, lost: int) -> bool:
         and definition.name in words
         and significant_lines(file, definition.node).total() >= KEPT * lost
         for _, _, file in change.files()
-        if file is not None and not file.whole
+        if file is not None and file.is_code
         for definition in definitions(file)
     )
 

@@ -82,7 +82,7 @@ def _findings(change: Change) -> Iterator[Finding]:
     files = [*change.reshaped()]
     edited = _edited(change) if files else frozenset()
     for _, before, after in files:
-        if before is None or before.whole or (after is not None and after.whole):
+        if before is None or not before.is_code or (after is not None and after.whole):
             continue
         gone: set[str] = set()
         left = definitions(after) if after else []

@@ -29,7 +29,7 @@ _GOING = re.compile(
 
 def _findings(change: Change) -> Iterator[Finding]:
     for path, before, after in change.reshaped():
-        if before is None or before.whole or (after is not None and after.whole):
+        if before is None or not before.is_code or (after is not None and after.whole):
             continue
         if change.task is not None:
             yield from _vanished(change, path, before, after)

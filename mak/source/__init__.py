@@ -22,7 +22,7 @@ from mak.source.file import (
     of_file,
     unlike,
 )
-from mak.source.language import LANGUAGES, Language, split
+from mak.source.language import LANGUAGES, Language, split, without_separator
 from mak.source.merge import merge, merge_edits
 from mak.source.tree import Cache, Sources
 
@@ -54,4 +54,5 @@ __all__ = [
     "split",
     "still_compiles",
     "unlike",
+    "without_separator",
 ]

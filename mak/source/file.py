@@ -49,6 +49,11 @@ class SourceFile:
         return len(self.nodes) == 1 and self.nodes[0].kind is NodeKind.FILE
 
     @property
+    def is_code(self) -> bool:
+        """Whether it was cut as Python."""
+        return self.language == "python" and not self.whole
+
+    @property
     def is_flawed(self) -> bool:
         """Whether its own cut failed the self-check, and it is whole for that."""
         return self.why_whole.endswith(FLAW)

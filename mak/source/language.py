@@ -59,6 +59,15 @@ def structured(file: SourceFile) -> Structured | None:
     return language if isinstance(language, Structured) and not file.whole else None
 
 
+def without_separator(file: SourceFile, text: bytes) -> bytes:
+    """Return an entry's text without what separates it from the next one: nobody's change."""
+    language = structured(file)
+    if language is None or not language.separator:
+        return text
+    _, at = language.separated(text)
+    return text if at < 0 else text[:at] + text[at + len(language.separator) :]
+
+
 def why_invalid(file: SourceFile) -> str | None:
     """Return why the text of a file is not valid in its language, as far as one can tell."""
     language = _BY_NAME.get(file.language)

@@ -19,7 +19,7 @@ from mak.source.file import Conflict, Newer, SourceFile
 from mak.source.header import add_imports
 from mak.source.imports import Name, imported
 from mak.source.items import Clash
-from mak.source.language import split, structured, why_invalid
+from mak.source.language import split, structured, why_invalid, without_separator
 from mak.source.python_merge import context_of_shell, merge_python
 from mak.source.text import BOM, is_blank
 
@@ -126,7 +126,10 @@ class _Merge:
         if self.language is not None and self.language.separator:
             # What separates entries is nobody's change.
             whole = ours, theirs
-            base, ours, theirs = map(self._bare, (base, ours, theirs))
+            base, ours, theirs = (
+                None if text is None else without_separator(self.base, text)
+                for text in (base, ours, theirs)
+            )
             if ours == theirs or theirs == base:
                 return whole[0]
             if ours == base:
@@ -141,13 +144,6 @@ class _Merge:
             return self._both(id, base or b"", ours, theirs)
         self.conflicts[id] = ""
         return ours
-
-    def _bare(self, text: bytes | None) -> bytes | None:
-        """Return the text of an entry without the separator behind it."""
-        if text is None or self.language is None:
-            return text
-        _, at = self.language.separated(text)
-        return text if at < 0 else text[:at] + text[at + len(self.language.separator) :]
 
     def _both(self, id: NodeId, base: bytes, ours: bytes, theirs: bytes) -> bytes:
         """Return the text of a node that both sides have, and made something else of."""

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from benchmark.merges import Case, cases
-from mak.model import Delete, Edit, Insert, NodeId, NodeKind, Replace
+from mak.judge import Accept, judge
+from mak.model import (
+    Delete,
+    Edit,
+    Insert,
+    NodeId,
+    NodeKind,
+    Replace,
+    Reply,
+    ReplyStatus,
+    Task,
+)
 from mak.source import (
     Conflict,
     Draft,
@@ -116,3 +127,19 @@ def test_two_writers_in_either_order(case: Case) -> None:
     for node in base.nodes:
         if node.kind is NodeKind.ENTRY and node.id not in touched:
             assert after.text(node.id).rstrip(b"\r\n,") == base.text(node.id).rstrip(b"\r\n,")
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.wanted is not None], ids=named)
+def test_edits_of_entries_pass_the_checks(case: Case) -> None:
+    blob = blob_id(case.base)
+    draft = Draft(Sources({case.path: blob}, {blob: case.base}.__getitem__))
+    before, after = (split(text, case.path) for text in (case.base, case.ours))
+    edits = tuple(edits_between(before, after))
+    writes = tuple(e.node for e in edits if isinstance(e, Replace | Delete))
+    creates = tuple(node.id for node in after.nodes if before.get(node.id) is None)
+    goal = "Remove or change it." if any(isinstance(e, Delete) for e in edits) else "Change it."
+    reply = Reply(ReplyStatus.EDITED, edits)
+    verdict = judge(
+        reply, Task("t", goal, writes, (), creates), draft, {}, set(), lambda tree, node: ()
+    )
+    assert isinstance(verdict, Accept), verdict
