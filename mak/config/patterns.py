@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from mak.errors import UsageError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+    from mak.config.settings import Generated
 
 #: A file of patterns in the top folder of a repository, or in the work dir.
 IGNORE_FILE = ".makignore"
@@ -41,6 +43,31 @@ class Patterns:
             return GitIgnoreSpec.from_lines(self._lines)
         except ValueError as error:
             raise UsageError(f"reading {self.where}: {error}") from error
+
+
+class Generators:
+    """Which command writes a file; False where none does."""
+
+    def __init__(self, generated: Sequence[Generated] = (), base: str = "") -> None:
+        self._known = [
+            (Patterns(f"files.generated[{number}].paths", each.paths, base), each.command)
+            for number, each in enumerate(generated)
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def command(self, path: str) -> str:
+        """Return the command that writes a file; empty: none does."""
+        return next((command for found, command in self._known if found.match(path)), "")
+
+    def commands(self, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return the commands that write some of these files, each once, with the files."""
+        found: dict[str, tuple[str, ...]] = {}
+        for path in paths:
+            if command := self.command(path):
+                found[command] = (*found.get(command, ()), path)
+        return found
 
 
 class Hidden:

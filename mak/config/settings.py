@@ -42,6 +42,15 @@ class Models(Section):
         return {"agents": data} if isinstance(data, list | tuple) else data
 
 
+class Generated(Section):
+    """Files that a command writes: locked as a whole, never merged, written again instead."""
+
+    paths: Texts
+    """Which files, as patterns of .gitignore."""
+    command: Annotated[str, Field(min_length=1)]
+    """What writes them, run in the top folder of the work directory."""
+
+
 class Files(Section):
     """Which files the planner and agents see and may touch, as patterns of .gitignore."""
 
@@ -49,6 +58,8 @@ class Files(Section):
     """Only what matches one of these; empty: everything."""
     exclude: Texts = ()
     """Nothing that matches one of these, like the lines of `.makignore`."""
+    generated: tuple[Generated, ...] = Field(default=(), strict=False)
+    """Lock files and other generated ones, and what writes them once a wave."""
 
 
 class Timeouts(Section):

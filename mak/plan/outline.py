@@ -51,13 +51,15 @@ def _defines(node: Node) -> bool:
 
 def _line(file: SourceFile, node: Node) -> str:
     if file.whole:
-        why = file.why_whole or "not Python"
+        why = file.why_whole or "no smaller nodes"
         return _shown(f"{node.id}  (whole file only: {why}; {len(file.data)} bytes)", 300)
     line = str(node.id)
     if _defines(node):
         line += f"  {_shown(node.signature, _SIGNATURE)}"
         if summary := summary_of(file, node):
             line += f"  # {summary}"
+    elif node.kind is NodeKind.ENTRY:
+        line += f"  {_shown(node.signature, _SIGNATURE)}"
     elif node.names:
         line += f"  {_shown(', '.join(node.names), _SIGNATURE)}"
     return _shown(line, 600)

@@ -26,7 +26,9 @@ A node is a piece of a file that is locked on its own. Node ids look like this:
 - pkg/mod.py::Class#all: a class with all its members.
 - pkg/mod.py::@header: docstring and imports. pkg/mod.py::@body and pkg/mod.py::@body:name: the
   statements before the first definition, and those after the definition called name.
-- pkg/mod.py: a whole file. For Python take its nodes instead, unless nearly all of it changes.
+- pyproject.toml::project, package.json::scripts, ci.yml::jobs, CHANGELOG.md::Unreleased/Added,
+  requirements.txt::anyio: a table, a key, a section, a line of a file that is not code.
+- pkg/mod.py: a whole file. Take its nodes instead, unless nearly all of it changes.
 - any definition with #api after it: with its signature. A task that changes parameters, the
   return type, the name, decorators or bases of X must write X#api, and every caller that has to
   follow must be written by it or by a task that depends on it.

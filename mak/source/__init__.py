@@ -22,7 +22,7 @@ from mak.source.file import (
     of_file,
     unlike,
 )
-from mak.source.language import LANGUAGES, Language, split, without_separator
+from mak.source.language import LANGUAGES, Language, has_nodes, split, without_separator
 from mak.source.merge import merge, merge_edits
 from mak.source.tree import Cache, Sources
 
@@ -45,6 +45,7 @@ __all__ = [
     "compiles",
     "complaint",
     "decode",
+    "has_nodes",
     "join",
     "merge",
     "merge_edits",

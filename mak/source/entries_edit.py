@@ -157,10 +157,13 @@ def _fitted(file: SourceFile, language: Structured, node: Node, source: str) -> 
     if entries[0].start:
         lead = _blank(lead) + b"".join(lines[: entries[0].start])
     body = _indented(b"".join(lines[entries[0].start :]), indent_of(code))
-    if language.separator and language.separated(code)[1] >= 0:
+    if language.separator:
         place, at = language.separated(body)
-        if at < 0:
+        has = language.separated(code)[1] >= 0
+        if at < 0 and has:
             body = body[:place] + language.separator + body[place:]
+        elif at >= 0 and not has:
+            body = body[:at] + body[at + len(language.separator) :]
     if not code.endswith((b"\n", b"\r")) and not tail:
         body = body.rstrip(b"\r\n")
     return keep_newlines(lead + body, lead + code) + tail

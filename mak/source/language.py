@@ -33,6 +33,36 @@ class Language(Protocol):
         """Cut the file; never raises: what cannot be cut is one node, with the reason."""
 
 
+#: Files that a package manager writes; ``*.lock`` besides.
+_LOCK_FILES = frozenset(
+    {
+        "bun.lockb",
+        "gopkg.lock",
+        "go.sum",
+        "npm-shrinkwrap.json",
+        "package-lock.json",
+        "packages.lock.json",
+        "pnpm-lock.yaml",
+    }
+)
+
+
+class LockFile:
+    """A file that a package manager writes: one node, as its parts mean nothing by themselves."""
+
+    name = "lock"
+    version = 1
+
+    def claims(self, path: str, data: bytes) -> bool:
+        """Whether the file is one, by its name."""
+        name = path.rpartition("/")[2].lower()
+        return name in _LOCK_FILES or name.endswith(".lock")
+
+    def cut(self, path: str, data: bytes, newer: Newer | None) -> SourceFile:
+        """Return the file as one node."""
+        return whole(path, data, text_codec(data), language=self.name)
+
+
 class Whole:
     """Every file that nothing else claims, as one node."""
 
@@ -49,8 +79,25 @@ class Whole:
 
 
 #: In order of precedence; the last one claims what is left.
-LANGUAGES: tuple[Language, ...] = (Python(), JSON, TOML, YAML, REQUIREMENTS, MARKDOWN, Whole())
+LANGUAGES: tuple[Language, ...] = (
+    Python(),
+    LockFile(),
+    JSON,
+    TOML,
+    YAML,
+    REQUIREMENTS,
+    MARKDOWN,
+    Whole(),
+)
 _BY_NAME = {language.name: language for language in LANGUAGES}
+
+
+def has_nodes(path: str) -> bool:
+    """Whether files of this name are cut, as far as their text allows."""
+    return any(
+        language.claims(path, b"") and not isinstance(language, LockFile)
+        for language in LANGUAGES[:-1]
+    )
 
 
 def structured(file: SourceFile) -> Structured | None:

@@ -43,7 +43,8 @@ def write_whole(
     if isinstance(data, Rejected):
         return data
     result = split(data, path, newer=newer)
-    if result.why_whole:
+    is_code = result.language == "python"
+    if result.why_whole and (is_code or (file is not None and not file.why_whole)):
         return Rejected("syntax", f"the text for {path} {result.why_whole}", id)
     return result
 

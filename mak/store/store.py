@@ -29,7 +29,7 @@ from mak.store.state import Holder, State, StateRef, Update
 
 if TYPE_CHECKING:
     from mak.config import Files
-    from mak.config.patterns import Hidden
+    from mak.config.patterns import Generators, Hidden
     from mak.store.scratch import Scratch
     from mak.store.undo import Merge as UndoMerge
     from mak.store.undo import Nodes, Undone
@@ -57,6 +57,8 @@ class Store:
         self.holder = ""
         #: What is kept from the planner and the agents; None: nothing.
         self.hidden: Hidden | None = None
+        #: What writes generated files, by the configuration; set by `hide`.
+        self.generators: Generators | None = None
         self._about: Holder | None = None
         self._entries = Entries(repository)
         self._paths = Paths(repository, self._entries)
@@ -192,9 +194,10 @@ class Store:
         The file counts as it is in the working tree, so that it need not be committed; where the
         branch is not checked out, as it is in the tip. Raises `UsageError` for a bad pattern.
         """
-        from mak.config.patterns import IGNORE_FILE, Hidden, Patterns
+        from mak.config.patterns import IGNORE_FILE, Generators, Hidden, Patterns
 
         prefix = self.prefix
+        self.generators = Generators(files.generated, prefix)
         places = {folder: f"{folder}{IGNORE_FILE}" for folder in ("", prefix)}
         lines = [Patterns(path, self._lines(path), folder) for folder, path in places.items()]
         excluded = [*lines, Patterns("files.exclude", files.exclude, prefix)]
@@ -232,7 +235,12 @@ class Store:
             return Worktree.of(self.repository).uncommitted(wanted, committed)
 
     def opaque_reason(self, path: str) -> str:
-        """Return why a file must stay whole, going by its Git attributes; empty: it need not."""
+        """Return why a file must stay whole, going by its Git attributes; empty: it need not.
+
+        So must one that a command writes (`hide`).
+        """
+        if self.generators and (command := self.generators.command(path)):
+            return f"is written by `{command}`"
         return self._paths.opaque_reason(path, self.repository.tip())
 
     def opaque_reasons(self, paths: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mak.config.patterns import Hidden, Patterns
+from mak.config import Generated
+from mak.config.patterns import Generators, Hidden, Patterns
 from mak.errors import UsageError
 
 
@@ -54,3 +55,18 @@ def test_patterns_of_a_folder_are_seen_from_there() -> None:
 def test_a_pattern_that_means_nothing_is_refused_with_its_place() -> None:
     with pytest.raises(UsageError, match=r"reading \.makignore: "):
         Hidden([Patterns(".makignore", ["!"])]).why("a")
+
+
+def test_a_generated_file_has_the_first_command_that_writes_it() -> None:
+    generated = [
+        Generated(paths=("package-lock.json",), command="npm i --package-lock-only"),
+        Generated(paths=("*_pb2.py", "!keep_pb2.py"), command="make protos"),
+    ]
+    generators = Generators(generated)
+    assert generators
+    assert generators.command("web/package-lock.json") == "npm i --package-lock-only"
+    assert generators.command("keep_pb2.py") == ""
+    assert generators.commands(["a_pb2.py", "b.py", "x/b_pb2.py"]) == {
+        "make protos": ("a_pb2.py", "x/b_pb2.py")
+    }
+    assert not Generators()

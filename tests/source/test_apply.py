@@ -256,7 +256,7 @@ def test_syntax_newer_than_this_python_is_edited_when_its_parser_is_given() -> N
 
 def test_text_that_is_not_python_keeps_its_line_ends_and_mark() -> None:
     data = b"\xef\xbb\xbf# Notes\r\n\r\n- one\r\n"
-    id = NodeId("notes.md")
+    id = NodeId("notes.txt")
     file = split(data, id.path)
     edit = Replace(id, "# Notes\n\n- one\n- two\n")
     result = apply(file, id.path, [edit], granted=frozenset({id}))

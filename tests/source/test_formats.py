@@ -24,12 +24,14 @@ from mak.model import (
     Task,
 )
 from mak.source import (
+    Applied,
     Conflict,
     Draft,
     Proposal,
     Rejected,
     SourceFile,
     Sources,
+    apply,
     decode,
     join,
     merge,
@@ -143,3 +145,100 @@ def test_edits_of_entries_pass_the_checks(case: Case) -> None:
         reply, Task("t", goal, writes, (), creates), draft, {}, set(), lambda tree, node: ()
     )
     assert isinstance(verdict, Accept), verdict
+
+
+@pytest.mark.parametrize(
+    "path", ["package-lock.json", "web/pnpm-lock.yaml", "poetry.lock", "Cargo.lock", "go.sum"]
+)
+def test_a_lock_file_is_one_node_and_never_merged(path: str) -> None:
+    texts = (b'{\n  "a": 1\n}\n', b'{\n  "a": 1,\n  "b": 2\n}\n', b'{\n  "a": 1,\n  "c": 3\n}\n')
+    files = [split(text, path) for text in texts]
+    assert all(file.whole for file in files)
+    assert isinstance(merge(*files), Conflict)
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("a.json", b'[\n  {"a": 1}\n]\n'),
+        ("a.json", b'{"a": 1, "b": 2}\n'),
+        ("a.json", b'{\n  "a": 1,\n  "a": {\n'),
+        ("a.json", b"\xff{}"),
+        ("a.json", b"[" * 5000),
+        ("a.yaml", b"- a\n- b\n"),
+        ("a.yaml", b"{{ template }}\n"),
+        ("a.yaml", b"a: 1\n---\nb: 2\n"),
+        ("a.yaml", "a: 1\u2028b: 2\n".encode()),
+        ("a.toml", b"a = 1\ra = 2\r"),
+        ("a.toml", b"[a\n"),
+        ("a.md", b"only text\n"),
+        ("requirements.txt", b"# nothing\n"),
+        ("requirements.txt", b""),
+    ],
+)
+def test_what_has_no_entries_is_one_node(path: str, data: bytes) -> None:
+    file = split(data, path)
+    assert file.whole
+    assert join(file) == data
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "edit", "after"),
+    [
+        (
+            "p.json",
+            '{\n  "a": 1,\n  "b": 2\n}\n',
+            ("", '"c": 3'),
+            '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n',
+        ),
+        (
+            "p.json",
+            '{\n  "a": 1,\n  "b": 2\n}\n',
+            ("b", '"b": [\n  3\n],'),
+            '{\n  "a": 1,\n  "b": [\n    3\n  ]\n}\n',
+        ),
+        (
+            "p.toml",
+            "[b]\nx = 1\n\n[a]\ny = 1\n",
+            ("", "[b.c]\nz = 1"),
+            "[b]\nx = 1\n\n[b.c]\nz = 1\n\n[a]\ny = 1\n",
+        ),
+        ("requirements.txt", "a\nc\nd\n", ("", "b>=1"), "a\nb>=1\nc\nd\n"),
+        ("p.yaml", "b: 1\na: 2  # two\n", ("a", "a: 3"), "b: 1\na: 3\n"),
+        ("p.md", "# A\n\n- x\n", ("A", "# A\n\n- x\n- y"), "# A\n\n- x\n- y\n"),
+    ],
+)
+def test_one_edit(path: str, before: str, edit: tuple[str, str], after: str) -> None:
+    symbol, source = edit
+    file, id = split(before.encode(), path), NodeId(path, symbol)
+    change: Edit = Replace(id, source) if symbol else Insert(NodeId(path), source)
+    result = apply(file, path, [change], granted=frozenset({id}))
+    assert isinstance(result, Applied), result
+    assert result.file is not None
+    assert result.file.data.decode() == after
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "edit", "check"),
+    [
+        ("p.json", '{\n  "a": 1\n}\n', Replace(NodeId("p.json", "a"), '"b": 1'), "shape"),
+        ("p.json", '{\n  "a": 1\n}\n', Replace(NodeId("p.json", "a"), '"a": {'), "syntax"),
+        ("p.json", '{\n  "a": 1\n}\n', Insert(NodeId("p.json"), '"a": 2'), "name-taken"),
+        ("p.toml", "a = 1\n", Replace(NodeId("p.toml", "a"), "a = 1\nb = 2"), "shape"),
+        ("p.toml", "a = 1\n", Replace(NodeId("p.toml", "a"), "a = "), "syntax"),
+        ("p.yaml", "a: 1\nb: 2\n", Replace(NodeId("p.yaml", "a"), "a: [1"), "syntax"),
+        ("p.yaml", "a: 1\nb: 2\n", Replace(NodeId("p.yaml", "c"), "c: 1"), "unknown-node"),
+        ("requirements.txt", "a\n", Replace(NodeId("requirements.txt", "a"), "b"), "shape"),
+        ("p.md", "# A\n\nx\n", Replace(NodeId("p.md", "A"), "# A\n\n# B\n"), "shape"),
+        ("p.md", "# A\n\nx\n", Replace(NodeId("p.md", "A"), "  \n"), "empty"),
+    ],
+)
+def test_an_edit_that_is_more_than_its_entry(
+    path: str, before: str, edit: Replace | Insert, check: str
+) -> None:
+    node = edit.node if isinstance(edit, Replace) else edit.parent
+    granted = frozenset({node} if isinstance(edit, Replace) else ())
+    granted -= {NodeId("p.yaml", "c")}
+    result = apply(split(before.encode(), path), path, [edit], granted=granted)
+    assert isinstance(result, Rejected), result
+    assert result.check == check

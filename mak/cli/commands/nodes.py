@@ -52,12 +52,12 @@ def run(args: Namespace) -> int:
     if args.verify:
         return _verify(args.paths, json=args.json)
     from mak.landing import newer
-    from mak.source import split
+    from mak.source import has_nodes, split
 
     files = (
         split(_read(path), _id_path(path), newer=newer)
         for path in walk(args.paths)
-        if path.suffix in (".py", ".pyi") or path in args.paths
+        if has_nodes(path.name) or path in args.paths
     )
     if args.json:
         terminal.write_json([_document(file) for file in files])
