@@ -237,7 +237,7 @@ class Targets:
 
 
 def _why(file: SourceFile) -> str:
-    return file.why_whole or "not Python"
+    return file.why_whole or "it has no smaller ones"
 
 
 def _binds(file: SourceFile, parent: str, leaf: str) -> NodeId | None:
