@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -264,6 +264,7 @@ def _view(
             return ""
 
     cost = estimate(plan, sources, models=options.models, setup=_reach(options).setup)
+    remarks = (*remarks, *_over(cost, options.config))
     hot = tuple(hot_nodes(plan))
     return Review(plan, levels(plan), tuple(remarks), hot, cost, problems, text)
 
@@ -396,6 +397,21 @@ def _end(
 
 def _total(spent: Sequence[Spend]) -> Usage:
     return sum((spend.usage for spend in spent), Usage())
+
+
+def _over(cost: Estimate, config: Config) -> Iterator[str]:
+    """Say which limit a plan may run into."""
+    tokens, usd = config.session.max_total_tokens, config.session.max_usd
+    if tokens is not None and cost.tokens_high > tokens:
+        yield (
+            f"it may take {cost.tokens_high:,} tokens, over session.max_total_tokens, {tokens:,}: "
+            "the run would stop there"
+        )
+    if usd is not None and (cost.cost_high or 0.0) > usd:
+        yield (
+            f"it may cost ${cost.cost_high:.2f}, over session.max_usd, ${usd:g}: "
+            "the run would stop there"
+        )
 
 
 def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:

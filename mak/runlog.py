@@ -37,6 +37,7 @@ from mak.model import (
     WaveOutcome,
 )
 from mak.plan import parse_plan, plan_document
+from mak.providers import secrets
 from mak.store import Store
 
 _LOG = "log-"
@@ -287,4 +288,6 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
 
 
 def _dump(data: Mapping[str, Any]) -> bytes:
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode()
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    # Whatever a server, a person or a model has put there: no key gets into a ref.
+    return secrets.redact_content(text).encode()

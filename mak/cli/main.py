@@ -166,13 +166,19 @@ def _answer(argv: Sequence[str], error: str, hint: str) -> None:
     if "--json" in argv or "--format=json" in argv or ("--format", "json") in pairwise(argv):
         from mak.cli.terminal import write_failure
 
-        write_failure(error, hint)
+        write_failure(_redacted(error), _redacted(hint))
 
 
 def _say(text: str) -> None:
     from mak.cli.terminal import write_note
 
-    write_note(text)
+    write_note(_redacted(text))
+
+
+def _redacted(text: str) -> str:
+    """Return a text without keys; where none was read there is none to take out."""
+    secrets = sys.modules.get("mak.providers.secrets")
+    return str(secrets.redact(text)) if secrets else text
 
 
 def _write_report(error: BaseException, argv: Sequence[str]) -> str:
@@ -189,5 +195,5 @@ def _write_report(error: BaseException, argv: Sequence[str]) -> str:
     with tempfile.NamedTemporaryFile(
         "w", prefix="mak-bug-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
     ) as file:
-        file.writelines(lines)
+        file.writelines(map(_redacted, lines))
     return file.name

@@ -189,7 +189,7 @@ class _Question:
             self.gate.heed(tally.headers, self.policy.max_wait)
         completion = replace(
             completion,
-            text=secrets.redact(completion.text),
+            text=secrets.redact_content(completion.text),
             detail=secrets.redact(completion.detail),
             usage=self.last,
         )

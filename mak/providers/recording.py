@@ -64,7 +64,7 @@ class Recording:
             "detail": completion.detail,
             "usage": dataclasses.asdict(completion.usage),
         }
-        self._write(secrets.redact(json.dumps(line, ensure_ascii=True)) + "\n")
+        self._write(secrets.redact_content(json.dumps(line, ensure_ascii=True)) + "\n")
 
     def _write(self, text: str) -> None:
         try:

@@ -59,7 +59,8 @@ class Session:
                 raise NoAnswer(
                     f"{what}: {excess}",
                     kind=Kind.BUDGET,
-                    hint="raise the limit, then go on where it stopped: mak run --recover",
+                    hint="raise it (--max-tokens, --max-usd or the configuration); a run that had "
+                    "a plan goes on with mak run --recover",
                 )
             self._settled = self._settled or anyio.Event()
             await self._settled.wait()

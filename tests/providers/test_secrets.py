@@ -37,6 +37,15 @@ def test_a_key_is_taken_out_in_every_form_in_which_it_comes_back(name):
         assert "[redacted]" in shown
 
 
+def test_words_that_are_somebodys_key_stay_in_code_and_leave_messages():
+    for word in ("lm-studio", "sk-no-key-required", "not-needed"):
+        secrets.keep(word)
+        assert secrets.redact(f"bad key {word}") == "bad key [redacted]"
+        assert secrets.redact_content(f'NAME = "{word}"') == f'NAME = "{word}"'
+    secrets.keep(CANARIES["openai"])
+    assert secrets.redact_content(f"x = {CANARIES['openai']!r}") == "x = '[redacted]'"
+
+
 def test_short_values_are_left_in_and_nothing_else_changes():
     secrets.keep("abc", "")
     assert secrets.redact("abc and so on") == "abc and so on"

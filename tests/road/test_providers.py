@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -228,3 +229,37 @@ def test_no_key_is_on_the_command_line_of_a_child(site, monkeypatch):
     monkeypatch.setattr(subprocess.Popen, "__init__", noted)
     assert site.run("--task", "count up", "--models", "openai:model-x") == 0
     assert called and not any(key in each for each in called for key in KEYS)
+
+
+# I18
+def test_a_server_that_answers_with_the_key_does_not_get_it_into_git(site):
+    """An echo of the request's headers, as an answer, and the person's own words with it."""
+    key = os.environ["OPENAI_API_KEY"]
+    site.server.scripts["n1 = shop.py::net"] = [
+        answer(f'def net(x):\n    return "{key}"\n', notes=key),
+    ]
+    task = f"count up with {key}"
+    assert site.run("--task", task, "--models", "openai:model-x") == 0
+    assert 'return "[redacted]"' in (site.root / "shop.py").read_text()
+    assert b"[redacted]" in everything(site.root)
+
+
+def test_a_bug_report_holds_no_key(site, monkeypatch, capsys):
+    key = os.environ["OPENAI_API_KEY"]
+
+    async def broken(*args: object) -> None:
+        raise RuntimeError(f"unexpected {key}")
+
+    monkeypatch.setattr("mak.kernel.open_planner", lambda *args: broken)
+    where = ("--no-review", "--work-dir", str(site.root))
+    assert main(["run", "--task", "x", "--models", "openai:m", *where]) == 3
+    said = capsys.readouterr().err
+    report = Path(said.rsplit(" ", 1)[1].strip())
+    assert key not in said + report.read_text() and "[redacted]" in report.read_text()
+    report.unlink()
+
+
+def test_a_plan_that_may_go_over_a_limit_says_so_before_it_is_approved(site):
+    what = ("--task", "count up", "--models", "openai:model-x", "--max-tokens", "19000")
+    site.run(*what)
+    assert "over session.max_total_tokens, 19,000: the run would stop there" in site.said
