@@ -135,9 +135,16 @@ class Road:
             lambda store: kernel.run(store, plan, options), work_dir or self.root, branch
         )
 
-    def recover(self, *, work_dir: Path | None = None, branch: str | None = None) -> Outcome:
+    def recover(
+        self,
+        *,
+        work_dir: Path | None = None,
+        branch: str | None = None,
+        config: Config | None = None,
+    ) -> Outcome:
         """Go on with the newest run that was cut off or held."""
-        options = kernel.Options(config=Config(), models=(), planner="builtin", emit=self._emit)
+        config = config or Config()
+        options = kernel.Options(config=config, models=(), planner="builtin", emit=self._emit)
         return self._carried(
             lambda store: kernel.recover(store, "", options), work_dir or self.root, branch
         )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +15,8 @@ from mak.config import Checks, Config, Gate, Repair, When
 from mak.events import GateRan, RepairPlanned, ReplyRejected, TaskTakenOut
 from mak.model import RepairStop, RunState, TaskState
 from tests.conftest import git
-from tests.road.conftest import edited, reply, snapshot, task
+from tests.gates.test_process import is_gone, pid_in
+from tests.road.conftest import Road, edited, environment, reply, snapshot, task
 
 UNITTEST = f"{sys.executable} -m unittest -q"
 
@@ -55,6 +60,7 @@ def test_a_green_wave_is_committed_as_it_is(make_road) -> None:
     assert [(run.gate, run.passed) for run in road.of(GateRan)] == [("tests", True)]
 
 
+# I22
 def test_of_a_red_wave_the_green_part_lands_and_the_culprit_comes_back(make_road) -> None:
     road = make_road(FILES)
     names = ("one", "two", "three", "four")
@@ -311,3 +317,89 @@ def test_pytest_runs_what_the_change_reaches_first(make_road) -> None:
     verdicts = [run.verdict for run in road.of(GateRan)]
     assert all("on the tests that the change reaches" in verdict for verdict in verdicts)
     assert "test_shop.py::test_two" in outcome.findings[0].message
+
+
+# ------------------------------------------------------------------------------- round and round
+
+PARITY = """\
+import unittest
+import shop
+
+
+class T(unittest.TestCase):
+    def test_even(self):
+        self.assertEqual(shop.two() % 2, 0)
+
+    def test_positive(self):
+        self.assertGreater(shop.two(), 0)
+"""
+
+
+def test_from_one_failure_to_another_and_back_is_oscillating(make_road) -> None:
+    road = make_road({**FILES, "test_shop.py": PARITY})
+    outcome = road.run(
+        [task("t", "shop.py::two")],
+        {
+            "t": [becomes("two", 3)],
+            "repair1-t": [becomes("two", -2)],
+            "repair2-t": [becomes("two", 5)],
+        },
+        config=config(gate(UNITTEST)).model_copy(update={"attempts": 1}),
+    )
+    assert outcome.stopped is RepairStop.OSCILLATING and outcome.waves == ()
+    assert [event.subject for event in road.of(TaskTakenOut)] == [
+        "test_even (test_shop.T.test_even)",
+        "test_positive (test_shop.T.test_positive)",
+        "test_even (test_shop.T.test_even)",
+    ]
+
+
+# ------------------------------------------------------------------------------ ends from outside
+
+
+def started(road: Road, command: str) -> subprocess.Popen[bytes]:
+    """Start a run whose gate leaves its process id in a file and takes long."""
+    (road.root / ".mak").mkdir()
+    settings = {"checks": {"commands": [{"name": "slow", "command": command}]}}
+    (road.root / ".mak/config.yaml").write_text(json.dumps(settings))
+    arguments = road.command([task("a", "shop.py::three")], {"a": [becomes("three", 30)]})
+    return subprocess.Popen(
+        [sys.executable, "-m", "mak", *arguments],
+        cwd=road.root,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_of_a_gate_when_mak_ends(make_road, tmp_path: Path, number: int) -> None:
+    road = make_road(FILES)
+    pid_file, folder_file = tmp_path / "pid", tmp_path / "folder"
+    process = started(road, f"pwd > {folder_file}; echo $$ > {pid_file}; sleep 300")
+    pid = pid_in(pid_file)
+    folder = Path(folder_file.read_text().strip())
+    process.send_signal(number)
+    process.wait(60)
+    assert is_gone(pid)
+    assert folder.is_dir() is (number == signal.SIGKILL)
+    outcome = road.recover()  # with the defaults: no gate
+    assert outcome.state is RunState.DONE and road.text("shop.py").count("return 30") == 1
+    assert not folder.exists() and not folder.parent.exists()
+    assert not (road.root / ".git/worktrees").exists()
+    assert list((road.root / ".git/mak/scratch").iterdir()) == []
+
+
+def test_a_kill_while_culprits_are_looked_for_changes_nothing(make_road, tmp_path: Path) -> None:
+    """Killed in the first gate; taken up, the replies are judged again from the record."""
+    road = make_road(FILES)
+    pid_file = tmp_path / "pid"
+    process = started(road, f"echo $$ > {pid_file}; sleep 300")
+    pid_in(pid_file)
+    process.kill()
+    process.wait(60)
+    checks = Checks(commands=(gate("! grep -q 30 shop.py"),))
+    outcome = road.recover(config=Config(checks=checks, repair=Repair(max_waves=0)))
+    assert outcome.stopped is RepairStop.LIMIT and outcome.waves == ()
+    assert outcome.tasks["a"].state is TaskState.FAILED and outcome.tasks["a"].attempts == 1
+    assert road.text("shop.py") == SHOP

@@ -66,6 +66,7 @@ def test_what_a_lost_task_leaves_broken_is_put_right(make_road) -> None:
     assert "MAK-Kind: repair" in trailers and "MAK-Tasks: repair1-t2" in trailers
 
 
+# I23
 @pytest.mark.parametrize("answer", [uses("wrong"), uses("old")], ids=["another", "the same"])
 def test_another_wrong_name_at_the_same_place_is_refused(make_road, answer) -> None:
     road = make_road(FILES)
@@ -77,6 +78,7 @@ def test_another_wrong_name_at_the_same_place_is_refused(make_road, answer) -> N
     assert len(road.of(WaveCommitted)) == 2
 
 
+# I23
 def test_no_change_required_closes_nothing_that_is_still_so(make_road) -> None:
     road = make_road(FILES)
     script = failing(repair1_t2=[reply(unchanged("n1")), uses("new")])
@@ -224,6 +226,7 @@ def test_repairs_that_are_declined_are_named(make_road) -> None:
     assert "old" in outcome.findings[0].message
 
 
+# I23
 def test_a_person_cannot_take_an_obligation_from_a_repair(make_road) -> None:
     road = make_road(FILES)
     seen: list[Review] = []
