@@ -199,7 +199,7 @@ def touches(edits: Iterable[Edit], node: NodeId) -> bool:
 def check_wave(draft: Draft, planned: Set[NodeId], references: References) -> tuple[Finding, ...]:
     """Return what the checks say about a whole wave, against its base."""
     after = dict(draft.changes)
-    trees = _Trees(draft.base, after, references)
+    trees = _Trees(draft.base, after, references, draft.checked)
     return run_checks(
         Change(
             before={path: draft.before(path) for path in draft.changes},
@@ -239,11 +239,17 @@ def check_between(
 class _Trees:
     """A tree and what becomes of it with other files, one tree for all questions about it."""
 
-    def __init__(self, base: Sources, files: Files, references: References) -> None:
+    def __init__(
+        self,
+        base: Sources,
+        files: Files,
+        references: References,
+        settled: Set[str] = frozenset(),
+    ) -> None:
         self._references = references
         self._base = base
         self._known: list[tuple[Files, Sources]] = [({}, base), (files, base.overlay(files))]
-        self.both = Trees(base, self._known[1][1], files)
+        self.both = Trees(base, self._known[1][1], files, settled)
 
     def references(self, node: NodeId, files: Files) -> Sequence[Reference]:
         """Answer for `Change.references`."""

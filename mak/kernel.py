@@ -43,6 +43,7 @@ from mak.rounds import Rounds
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import levels
 from mak.source import Conflict, Sources, decode, merge, split
+from mak.source.collector import calm
 from mak.store import Store, Undone
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
@@ -365,7 +366,7 @@ def _landed(store: Store, meta: Meta) -> dict[str, str]:
 @asynccontextmanager
 async def _entered(store: Store, run_id: str) -> AsyncIterator[None]:
     """Take part in the work on the branch, and give up connections at the end."""
-    with store.enter(run_id):
+    with calm(), store.enter(run_id):
         try:
             yield
         finally:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
 from mak.checks.view import THERE, Problem, Rule, Spot, View
 from mak.model import Finding, Need, NodeId, NodeKind, Place
 from mak.source import SourceFile, Sources, unlike
-from mak.source.facts import BindingKind, Context, Facts, ScopeKind
+from mak.source.facts import BindingKind, Facts
 from mak.source.hierarchy import descendants
 from mak.source.resolve import Variable
 
@@ -33,11 +33,19 @@ Files = Mapping[str, SourceFile | None]
 class Trees:
     """A tree before and after a change."""
 
-    def __init__(self, before: Sources | None, after: Sources, changed: Iterable[str]) -> None:
+    def __init__(
+        self,
+        before: Sources | None,
+        after: Sources,
+        changed: Iterable[str],
+        settled: Set[str] = frozenset(),
+    ) -> None:
         self.before = View(before) if before is not None else None
         self.after = View(after, self.before, alone=before is None)
         #: Paths that are not the same in both, in order.
         self.changed = tuple(sorted(changed))
+        #: Those that were judged as they are, so that only changes of other files matter to them.
+        self.settled = settled
 
     @cached_property
     def affected(self) -> tuple[str, ...]:
@@ -49,7 +57,7 @@ class Trees:
             for path in self.changed
             if path.endswith(_SUFFIXES) and not _reads_alike(self.before, self.after, path)
         ]
-        found = {*changed}
+        found = {path for path in changed if path not in self.settled}
         for name in self._renewed(changed):
             for view in (self.before, self.after):
                 found.update(view.names.index.mentioning(name))
@@ -75,7 +83,7 @@ class Trees:
         names: set[str] = set()
         for path in paths:
             sides = [(view, view.facts(path)) for view in (self.before, self.after) if view]
-            old, new = (_interface(facts) if facts else None for _, facts in sides)
+            old, new = (facts.interface if facts else None for _, facts in sides)
             if old is None or new is None:
                 names.add(_stem(path))
             old, new = old or {}, new or {}
@@ -205,40 +213,6 @@ def _stem(path: str) -> str:
 
 
 _Key = tuple[str, str]
-
-
-def _interface(facts: Facts) -> dict[_Key, tuple[object, ...]]:
-    """Return what others can rely on, by the class that holds it (empty: the module) and name."""
-    scopes = {0: ""}
-    for definition in facts.definitions:
-        if definition.is_class:
-            holder = facts.scopes[definition.holder]
-            outer = definition.holder
-            if holder.kind in (ScopeKind.MODULE, ScopeKind.CLASS):
-                scopes[definition.scope] = (
-                    f"{outer}.{definition.name}" if outer else definition.name
-                )
-    found: dict[_Key, list[object]] = {}
-    for binding in facts.bindings:
-        scope = scopes.get(binding.scope)
-        if scope is None:
-            continue
-        said: list[object] = [binding.kind, binding.flags, binding.hint, binding.hinted]
-        if binding.kind in (BindingKind.FUNCTION, BindingKind.CLASS):
-            what = facts.definitions[binding.detail]
-            parameters = tuple((p.name, p.kind, p.default) for p in what.parameters)
-            said += [what.decorators, what.bases, what.keywords, parameters]
-        elif binding.kind in (BindingKind.IMPORT, BindingKind.FROM, BindingKind.STAR):
-            entry = facts.imports[binding.detail]
-            said += [entry.level, entry.module, entry.name]
-        found.setdefault((scope, binding.name), []).append(tuple(said))
-    result: dict[_Key, tuple[object, ...]] = {key: tuple(said) for key, said in found.items()}
-    for text in facts.exports or ():
-        result["__all__", text.value] = ()
-    for use in facts.chains:
-        if use.context is not Context.LOAD and len(use.names) > 1:
-            result["=", use.names[-1]] = ()
-    return result
 
 
 def _is_field(

@@ -6,6 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: New objects, less those that went, between two collections of them.
+_RARELY = 20_000
+
 
 @contextmanager
 def paused() -> Iterator[None]:
@@ -17,3 +20,22 @@ def paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def calm() -> Iterator[None]:
+    """Collect rarely while the block runs, and never what is there before it.
+
+    A run keeps most of what it makes: facts, nodes and syntax live as long as it does.
+    """
+    thresholds = gc.get_threshold()
+    if thresholds[0] == _RARELY:  # another run in this process does so already
+        yield
+        return
+    gc.freeze()
+    gc.set_threshold(_RARELY, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()

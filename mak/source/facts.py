@@ -312,6 +312,39 @@ class Facts:
     def _opened(self) -> dict[int, Definition]:
         return {definition.scope: definition for definition in self.definitions}
 
+    @cached_property
+    def interface(self) -> dict[tuple[str, str], tuple[object, ...]]:
+        """What others can rely on, by the class that holds it (empty: the module) and name."""
+        scopes = {0: ""}
+        for definition in self.definitions:
+            if definition.is_class:
+                outer = definition.holder
+                if self.scopes[outer].kind in (ScopeKind.MODULE, ScopeKind.CLASS):
+                    scopes[definition.scope] = (
+                        f"{outer}.{definition.name}" if outer else definition.name
+                    )
+        found: dict[tuple[str, str], list[object]] = {}
+        for binding in self.bindings:
+            scope = scopes.get(binding.scope)
+            if scope is None:
+                continue
+            said: list[object] = [binding.kind, binding.flags, binding.hint, binding.hinted]
+            if binding.kind in (BindingKind.FUNCTION, BindingKind.CLASS):
+                what = self.definitions[binding.detail]
+                parameters = tuple((p.name, p.kind, p.default) for p in what.parameters)
+                said += [what.decorators, what.bases, what.keywords, parameters]
+            elif binding.kind in (BindingKind.IMPORT, BindingKind.FROM, BindingKind.STAR):
+                entry = self.imports[binding.detail]
+                said += [entry.level, entry.module, entry.name]
+            found.setdefault((scope, binding.name), []).append(tuple(said))
+        result = {key: tuple(said) for key, said in found.items()}
+        for text in self.exports or ():
+            result["__all__", text.value] = ()
+        for use in self.chains:
+            if use.context is not Context.LOAD and len(use.names) > 1:
+                result["=", use.names[-1]] = ()
+        return result
+
     def bound(self, scope: int, name: str) -> Sequence[Binding]:
         """Return the places that bind `name` in `scope` itself."""
         return self._bound.get((scope, name), ())

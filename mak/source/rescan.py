@@ -20,6 +20,7 @@ from mak.source.facts import (
     Facts,
     Field,
     Import,
+    Parameter,
     Scope,
     ScopeKind,
     Text,
@@ -77,7 +78,9 @@ class _Move:
         return d._replace(
             scope=self.scope(d.scope),
             holder=self.scope(d.holder),
-            parameters=tuple([p._replace(start=self.offset(p.start)) for p in d.parameters]),
+            parameters=tuple(
+                [Parameter(p.name, p.kind, self.offset(p.start), p.default) for p in d.parameters]
+            ),
             decorators_at=tuple(map(self.offset, d.decorators_at)),
             bases_at=tuple(map(self.offset, d.bases_at)),
         )
