@@ -82,6 +82,7 @@ async def probe(spec: Spec, setup: Setup, patience: float = PATIENCE) -> Probe:
             completion.usage,
         )
     client.shaped(completion.rung)
+    client.ladder.works(completion.rung)
     return Probe(True, f"answers in {took}, format {completion.rung}", usage=completion.usage)
 
 

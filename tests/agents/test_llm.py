@@ -19,6 +19,7 @@ from mak.agents import (
     open_planner,
     reply_schema,
 )
+from mak.agents.envelope import WORDS
 from mak.errors import AgentErrorKind
 from mak.model import Insert, NodeId, Replace, Reply, ReplyStatus
 from tests.agents.conftest import tree
@@ -225,6 +226,19 @@ def test_additions_come_with_the_edit(wire, net):
     assert got.edits[1] == Insert(
         NodeId("shop.py"), "def g():\n    pass\n", NodeId("shop.py", "net")
     )
+
+
+def test_where_no_format_is_taken_code_comes_in_blocks_of_its_own(wire, net):
+    """The envelope: nothing to escape for a model that is bound by no grammar."""
+    refused = Turn(status=400, body={"error": {"message": "response_format, tools: unsupported"}})
+    rungs = 2 if "anthropic" in wire.spec else 3
+    head = json.loads(wire_reply(""))
+    source = 'def net(x):\n    return "\\d" + x\n'
+    text = f"{json.dumps(head)}\n```n1\n{source}```\n"
+    got = wire.answer(net, *[refused] * rungs, Turn(text))
+    assert got.edits == (Replace(NodeId("shop.py", "net"), source),)
+    told = [json.dumps(seen.body) for seen in wire.server.seen]
+    assert [WORDS.split("\n")[0] in each for each in told] == [False] * rungs + [True]
 
 
 def test_a_planner_passes_text_and_outcomes_on(wire):
