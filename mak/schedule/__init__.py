@@ -1,16 +1,20 @@
 """Who runs next: locks, levels and a pure state machine over a plan."""
 
+from mak.schedule.forecast import Forecast, forecast
 from mak.schedule.levels import levels
 from mak.schedule.locks import Conflict, LockTable, locks_for, with_intentions
 from mak.schedule.modes import compatible
-from mak.schedule.scheduler import Scheduler, Wave
+from mak.schedule.scheduler import PATIENCE, Scheduler, Wave
 
 __all__ = [
+    "PATIENCE",
     "Conflict",
+    "Forecast",
     "LockTable",
     "Scheduler",
     "Wave",
     "compatible",
+    "forecast",
     "levels",
     "locks_for",
     "with_intentions",

@@ -6,7 +6,7 @@ holds nothing and no deadlock can arise (conservative two-phase locking).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from mak.model import Aspect, Lock, Mode, NodeId, Task
@@ -24,8 +24,10 @@ class Conflict:
     held: Mode
 
 
-def locks_for(task: Task) -> tuple[Lock, ...]:
+def locks_for(task: Task, appends: Collection[NodeId] = frozenset()) -> tuple[Lock, ...]:
     """Return the locks that `task` needs, intentions on what encloses them included.
+
+    Nodes in `appends` are written side by side with others that append there.
 
     A write locks the text of a node, so that it runs beside readers of the signature; ``#api``
     locks the signature too. A read locks the signature: a body may change under a reader. What
@@ -33,7 +35,7 @@ def locks_for(task: Task) -> tuple[Lock, ...]:
     """
     claims: list[Lock] = []
     for node in task.writes:
-        claims.append(Lock(node, Mode.X))
+        claims.append(Lock(node, Mode.A if node in appends else Mode.X))
         if node.aspect is Aspect.API:
             claims.append(Lock(node.node, Mode.X))
     for node in task.creates:

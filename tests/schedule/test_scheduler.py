@@ -4,7 +4,7 @@ import pytest
 
 from mak.errors import MakBug
 from mak.model import Lock, Mode, NodeId, TaskState
-from mak.schedule import Conflict, Scheduler, Wave, locks_for
+from mak.schedule import PATIENCE, Conflict, Scheduler, Wave, locks_for
 from tests.schedule.plans import plan, task
 
 F = NodeId("a.py", "f")
@@ -18,27 +18,144 @@ def test_tasks_of_a_level_run_at_once_up_to_the_capacity() -> None:
     assert s.start() == ("t3",)
 
 
-def test_the_next_level_opens_when_the_wave_is_committed_and_not_before() -> None:
+def test_a_task_starts_when_what_it_depends_on_is_settled_and_lands_with_its_own_level() -> None:
     s = Scheduler(
         plan(task("a", "a.py::f"), task("b", "a.py::g"), task("c", "a.py::h", after="a")),
         capacity=4,
     )
     assert s.start() == ("a", "b")
+    assert not s.stands("c")
     s.settle("a")
-    assert s.start() == ()
+    assert s.start() == ("c",)
+    s.settle("c")
     assert s.wave() is None
     s.settle("b")
     assert s.wave() == Wave(0, ("a", "b"))
-    assert s.start() == ()
     s.committed(0)
     assert s.states["a"] is TaskState.DONE
-    assert s.wave() is None
-    assert s.start() == ("c",)
-    s.settle("c")
     assert s.wave() == Wave(1, ("c",))
     assert not s.done
     s.committed(1)
     assert s.done
+
+
+def test_no_later_level_gets_in_the_way_of_an_earlier_one() -> None:
+    s = Scheduler(
+        plan(
+            task("a", "a.py::f"),
+            task("b", "a.py::g"),
+            task("wide", "a.py", after="a"),
+            task("other", "b.py", after="a"),
+        ),
+        capacity=2,
+    )
+    assert s.start() == ("a", "b")
+    s.settle("a")
+    assert s.start() == ("other",)
+    s.requeue("b")
+    assert s.waiting() == {"wide": Conflict(NodeId("a.py"), "b", Mode.X, Mode.IX)}
+    s.fail("b", "no")
+    assert s.start() == ("wide",)
+
+
+def test_what_others_wait_for_longest_starts_first() -> None:
+    s = Scheduler(
+        plan(
+            task("alone", "a.py::f"),
+            task("hot1", "b.py::hot"),
+            task("hot2", "b.py::hot"),
+            task("first", "c.py::f"),
+            task("second", "c.py::g", after="first"),
+            task("third", "c.py::h", after="second"),
+        ),
+        capacity=2,
+    )
+    assert s.start() == ("first", "hot1")
+    s.settle("first")
+    s.settle("hot1")
+    assert s.start() == ("hot2", "second")
+
+
+def test_what_was_settled_on_top_of_a_task_is_pending_when_that_is_asked_again() -> None:
+    s = Scheduler(
+        plan(
+            task("a", "a.py::f"),
+            task("x", "b.py::f"),
+            task("b", "a.py::g", after="a"),
+            task("c", "a.py::h", after="b"),
+            task("d", "a.py::k", after="a"),
+        ),
+        capacity=4,
+    )
+    s.start()
+    s.settle("a")
+    assert s.start() == ("b", "d")
+    s.settle("b")
+    assert s.start() == ("c",)
+    s.settle("c")
+    assert s.requeue("a") == ("b", "c")
+    assert not s.stands("d")
+    with pytest.raises(MakBug):
+        s.settle("d")
+    assert s.requeue("d") == ()
+    assert s.start() == ("a",)
+    s.settle("a")
+    assert s.start() == ("b", "d")
+
+
+def test_failure_takes_what_ran_or_settled_on_top_of_it() -> None:
+    s = Scheduler(
+        plan(
+            task("a", "a.py::f"),
+            task("x", "b.py::f"),
+            task("b", "a.py::g", after="a"),
+            task("c", "a.py::h", after="b"),
+        ),
+        capacity=4,
+    )
+    s.start()
+    s.settle("a")
+    s.start()
+    s.settle("b")
+    assert s.start() == ("c",)
+    assert s.fail("a", "breaks the build") == ("b", "c")
+    s.settle("x")
+    assert s.wave() == Wave(0, ("x",))
+    s.committed(0)
+    assert s.done
+
+
+def test_a_whole_file_writer_gets_its_turn_beside_an_endless_stream() -> None:
+    stream = [task(f"t{i}", f"a.py::f{i}") for i in range(100)]
+    s = Scheduler(plan(stream[0], task("file", "a.py"), *stream[1:]), capacity=3)
+    running = list(s.start())
+    passed = 0
+    while s.states["file"] is TaskState.PENDING:
+        s.settle(running.pop(0))
+        granted = s.start()
+        passed += len(granted)
+        running.extend(granted)
+    assert passed <= (PATIENCE + 2) * 3
+    assert running[-1] == "file"
+    s.settle("file")
+    assert len(s.start()) == 3
+
+
+def test_a_reservation_takes_nothing_from_holders_and_ends_with_its_task() -> None:
+    stream = [task(f"t{i}", f"a.py::f{i}") for i in range(20)]
+    s = Scheduler(
+        plan(task("t", "a.py::f"), task("file", "a.py"), *stream),
+        capacity=2,
+    )
+    running = list(s.start())
+    while not (refused := dict(s.refused)) or "file" not in {c.owner for c in refused.values()}:
+        s.settle(running.pop(0))
+        running.extend(s.start())
+    held = [t for t in s.states if s.states[t] is TaskState.RUNNING]
+    assert held == running
+    s.fail("file", "a person dropped it")
+    s.settle(running.pop(0))
+    assert len(s.start()) + len(running) == 2
 
 
 def test_two_writers_of_one_node_run_one_after_the_other_in_one_wave() -> None:
@@ -108,6 +225,13 @@ def test_a_wave_in_which_nothing_settled_is_passed_over() -> None:
     s.fail("a", "no")
     assert s.done
     assert s.wave() is None
+
+
+def test_tasks_that_only_append_to_a_node_run_side_by_side() -> None:
+    made = plan(*(task(f"t{i}", "a.py::register") for i in range(3)), task("r", reads="a.py"))
+    s = Scheduler(made, capacity=4, appends=frozenset({NodeId("a.py", "register")}))
+    assert s.start() == ("t0", "t1", "t2")
+    assert s.waiting() == {"r": Conflict(NodeId("a.py"), "t0", Mode.S, Mode.IX)}
 
 
 def test_a_settled_task_can_still_fail_before_its_wave_is_committed() -> None:
