@@ -162,6 +162,17 @@ class Mode(_Word):
     A = "A"
 
 
+class Locking(StrEnum):
+    """How finely a run locks what its tasks write."""
+
+    #: Nodes; what only grows is appended to side by side.
+    APPEND = "append"
+    #: Nodes, each for one task at a time.
+    NODE = "node"
+    #: Files, each for one task at a time.
+    FILE = "file"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Lock:
     """A mode on a node, an aspect of it, or a file."""

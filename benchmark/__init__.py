@@ -1,0 +1,1 @@
+"""Studies of MAK that anyone can repeat."""

@@ -1,0 +1,1 @@
+"""Tables, figures and verdicts from the results of sweeps."""

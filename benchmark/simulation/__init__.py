@@ -1,0 +1,1 @@
+"""The simulated suite: real coordination, modelled agents, one clock for all arms."""
