@@ -2,7 +2,7 @@
 
 from mak.schedule.forecast import Forecast, forecast
 from mak.schedule.levels import levels
-from mak.schedule.locks import Conflict, LockTable, locks_for, with_intentions
+from mak.schedule.locks import Conflict, Locker, LockTable, locks_for, with_intentions
 from mak.schedule.modes import compatible
 from mak.schedule.scheduler import PATIENCE, Scheduler, Wave
 
@@ -11,6 +11,7 @@ __all__ = [
     "Conflict",
     "Forecast",
     "LockTable",
+    "Locker",
     "Scheduler",
     "Wave",
     "compatible",

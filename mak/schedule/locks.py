@@ -6,7 +6,7 @@ holds nothing and no deadlock can arise (conservative two-phase locking).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from mak.model import Aspect, Lock, Mode, NodeId, Task
@@ -59,6 +59,10 @@ def with_intentions(locks: Iterable[Lock]) -> tuple[Lock, ...]:
         for container in lock.node.containers:
             modes.setdefault(container, set()).add(INTENTION[lock.mode])
     return tuple(Lock(node, mode) for node in sorted(modes) for mode in strongest(modes[node]))
+
+
+#: What a task holds while it runs.
+Locker = Callable[[Task], tuple[Lock, ...]]
 
 
 class LockTable:

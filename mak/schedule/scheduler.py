@@ -15,14 +15,14 @@ anything from a holder. Reservations never exclude each other, so that none wait
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from mak.errors import MakBug
-from mak.model import Lock, NodeId, Plan, TaskState
+from mak.model import Lock, Plan, TaskState
 from mak.schedule.levels import dependants, levels
-from mak.schedule.locks import Conflict, LockTable, locks_for, with_intentions
+from mak.schedule.locks import Conflict, Locker, LockTable, locks_for, with_intentions
 from mak.schedule.order import order
 from mak.schedule.queue import Queue
 from mak.schedule.wants import Wants
@@ -44,10 +44,7 @@ class Wave:
 class Scheduler:
     """The state of a plan being carried out, at most `capacity` tasks at a time."""
 
-    def __init__(
-        self, plan: Plan, *, capacity: int, appends: Collection[NodeId] = frozenset()
-    ) -> None:
-        """Take up a plan; `appends` are the nodes that its tasks may write side by side."""
+    def __init__(self, plan: Plan, *, capacity: int, locks: Locker = locks_for) -> None:
         if capacity < 1:
             raise MakBug(f"scheduling: capacity is {capacity}")
         self._capacity = capacity
@@ -57,7 +54,7 @@ class Scheduler:
         self._level_of = {task: n for n, level in enumerate(self._levels) for task in level}
         self._dependants = dependants(plan)
         self._needed = {task.id: task.depends_on for task in plan.tasks}
-        self._locks = {task.id: locks_for(task, appends) for task in plan.tasks}
+        self._locks = {task.id: locks(task) for task in plan.tasks}
         #: The tasks in the order in which they are tried, and where each is in it.
         self._order = order(self._tasks, self._locks, self._dependants, self._levels)
         self._position = {task: i for i, task in enumerate(self._order)}

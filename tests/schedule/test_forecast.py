@@ -1,11 +1,13 @@
 """What a plan will take, told from a run of the scheduler."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mak.model import NodeId, Plan
-from mak.schedule import forecast
+from mak.schedule import forecast, locks_for
 from tests.schedule.plans import plan, plans, task
 
 
@@ -18,8 +20,9 @@ def test_disjoint_tasks_take_as_many_rounds_as_agents_need() -> None:
 def test_one_node_is_one_after_the_other_unless_they_only_append() -> None:
     made = plan(*(task(f"t{i}", "a.py::register") for i in range(8)))
     assert forecast(made, capacity=8).speedup == 1.0
-    appends = {NodeId("a.py", "register")}
-    assert forecast(made, capacity=8, appends=appends).rounds == 1
+    assert forecast(made, capacity=8).line == 8.0
+    locks = partial(locks_for, appends={NodeId("a.py", "register")})
+    assert forecast(made, capacity=8, locks=locks).rounds == 1
 
 
 def test_a_later_level_fills_the_gap_that_a_slow_task_leaves() -> None:

@@ -1,4 +1,5 @@
 import time
+from functools import partial
 
 import pytest
 
@@ -229,7 +230,7 @@ def test_a_wave_in_which_nothing_settled_is_passed_over() -> None:
 
 def test_tasks_that_only_append_to_a_node_run_side_by_side() -> None:
     made = plan(*(task(f"t{i}", "a.py::register") for i in range(3)), task("r", reads="a.py"))
-    s = Scheduler(made, capacity=4, appends=frozenset({NodeId("a.py", "register")}))
+    s = Scheduler(made, capacity=4, locks=partial(locks_for, appends={NodeId("a.py", "register")}))
     assert s.start() == ("t0", "t1", "t2")
     assert s.waiting() == {"r": Conflict(NodeId("a.py"), "t0", Mode.S, Mode.IX)}
 
