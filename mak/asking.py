@@ -13,6 +13,7 @@ from mak.agents import Agent, Assignment
 from mak.errors import AgentError, AgentErrorKind, MakError
 from mak.model import Reply, Task, Usage
 from mak.runlog import Parked, RunLog
+from mak.source import Shown
 
 #: Seconds after its own deadline that an agent has to say what it spent.
 GRACE = 5.0
@@ -31,18 +32,21 @@ class Turn:
     retry: str = ""
     draft: Reply | None = None
     #: An answer that is judged again under wider locks, instead of asking again.
-    again: tuple[Reply, Mapping[str, str]] | None = None
+    again: tuple[Reply, Shown] | None = None
+    #: How often its edit did not go together with another's; whether it is to write alone.
+    clashes: int = 0
+    alone: bool = False
     usage: Usage = field(default_factory=Usage)
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An answer (or none), with the digests of the nodes that its agent was shown."""
+    """An answer (or none), with what its agent was shown."""
 
     task: str
     answer: Reply | AgentError
-    shown: Mapping[str, str]
+    shown: Shown
 
 
 class Desk:
@@ -73,18 +77,18 @@ class Desk:
         self,
         agent: Agent,
         assignment: Assignment,
-        shown: Mapping[str, str],
+        shown: Shown,
         shares: tuple[tuple[str, int], ...],
     ) -> None:
         """Let an agent begin; an attempt that has an answer in Git is not asked again.
 
-        `shares` are the bytes shown, by layer.
+        `shown` is what the agent is shown, or was; `shares` are the bytes of it, by layer.
         """
         task, attempt = assignment.task.id, assignment.attempt
         nodes = tuple(str(slot.node) for slot in assignment.slots)
         self._log.emit(events.TaskStarted(task, attempt, agent.spec, nodes, shares))
         if record := self._parked.get((task, attempt)):
-            self.put(Arrival(task, record.reply, record.shown))
+            self.put(Arrival(task, record.reply, shown))
         else:
             self._group.start_soon(self._answer, agent, assignment, shown)
 
@@ -121,7 +125,7 @@ class Desk:
             self._log.emit(event)
         return arrivals
 
-    async def _answer(self, agent: Agent, assignment: Assignment, shown: Mapping[str, str]) -> None:
+    async def _answer(self, agent: Agent, assignment: Assignment, shown: Shown) -> None:
         answer: Reply | AgentError
         try:
             with anyio.fail_after(self._limit + GRACE):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mak.judge import References, check_wave, stale, touches
 from mak.model import Finding, NodeId, Reply, Task
-from mak.source import Draft, Rejected, Sources, path_of
+from mak.source import Draft, Rejected, Shown, Sources, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,14 @@ class Settled:
 
     task: Task
     reply: Reply
-    shown: Mapping[str, str]
+    shown: Shown
+    #: Its place among the tasks of the plan: by level, then as they are in the plan.
+    rank: int
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that it edits."""
+        return {path_of(edit) for edit in self.reply.edits}
 
 
 def assemble(base: Sources, entries: Mapping[str, Settled]) -> tuple[Draft, dict[str, str]]:
@@ -26,7 +33,7 @@ def assemble(base: Sources, entries: Mapping[str, Settled]) -> tuple[Draft, dict
     for task, entry in entries.items():
         moved = stale(draft, entry.shown, entry.reply.edits)
         granted = frozenset((*entry.task.writes, *entry.task.creates))
-        result = draft.propose(entry.reply.edits, granted)
+        result = draft.propose(entry.reply.edits, granted, view=entry.shown.view, rank=entry.rank)
         if isinstance(result, Rejected):
             misfits[task] = ", ".join(map(str, moved)) or result.reason
         elif moved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mak.checks import Change, Files, Trees, protected_reason, run_checks
@@ -21,7 +21,7 @@ from mak.model import (
     ReplyStatus,
     Task,
 )
-from mak.source import Draft, Proposal, Rejected, SourceFile, Sources, path_of
+from mak.source import Draft, Proposal, Rejected, Shown, SourceFile, Sources, path_of
 from mak.source.names import Reference
 
 #: Nodes whose signature others call; the names bound by other nodes are checked, not locked.
@@ -41,6 +41,8 @@ class Again:
 
     check: str
     reason: str
+    #: The node that another task changed meanwhile, where that is why.
+    clash: NodeId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Fail:
 
 #: Why a reply is turned down that touches, or needs, what is kept from agents.
 HIDDEN = "hidden-path"
+#: Why a reply is turned down that does not go together with what another task did meanwhile.
+MERGE = "merge"
 
 Verdict = Accept | Again | Widen | Fail
 
@@ -101,18 +105,19 @@ def judge(
     reply: Reply,
     task: Task,
     draft: Draft,
-    shown: Mapping[str, str],
+    shown: Shown,
+    rank: int,
     planned: Set[NodeId],
     references: References,
 ) -> Verdict:
     """Decide on one reply.
 
-    `shown` holds the digests of the slots as the agent saw them, `planned` the nodes that other
-    tasks are still to write.
+    `rank` is the place of the task among those whose edits meet in the draft, `planned` holds the
+    nodes that other tasks are still to write.
     """
     match reply.status:
         case ReplyStatus.EDITED:
-            return _judge_edits(reply, task, draft, shown, planned, references)
+            return _judge_edits(reply, task, draft, shown, rank, planned, references)
         case ReplyStatus.UNCHANGED:
             if reply.reason:
                 return Accept(None)
@@ -163,30 +168,32 @@ def widen(needs: Iterable[Need], task: Task, draft: Draft, why: str) -> Widen | 
     return Widen(writes, reads, why, show)
 
 
-def digest(draft: Draft, node: NodeId) -> str:
-    """Return the digest of a slot's text in the draft; empty when it does not exist."""
-    file = draft.file(node.path)
-    if file is None:
+def digest(sources: Sources, node: NodeId) -> str:
+    """Return the digest of a slot's text in a tree; empty when it does not exist."""
+    if node.path not in sources:
         return ""
     try:
-        text = file.text(node)
+        text = sources.file(node.path).text(node)
     except KeyError:
         return ""
     return hashlib.sha1(text, usedforsecurity=False).hexdigest()
 
 
-def stale(draft: Draft, shown: Mapping[str, str], edits: Iterable[Edit]) -> list[NodeId]:
-    """Return the edited nodes whose text is not what the agent was shown.
+def stale(draft: Draft, shown: Shown, edits: Iterable[Edit]) -> list[NodeId]:
+    """Return the edited nodes whose text is not what the agent was shown, where no more is known.
 
-    A class may be given with its members, so they count as edited with it.
+    An edit whose view is known is merged with what came since. A class may be given with its
+    members, so they count as edited with it.
     """
+    if shown.view is not None:
+        return []
     edited = {edit.node for edit in edits if isinstance(edit, Replace | Delete)}
-    known = {NodeId.parse(name): seen for name, seen in shown.items()}
+    known = {NodeId.parse(name): seen for name, seen in shown.digests.items()}
     return [
         node
         for node, seen in known.items()
         if (node in edited or any(c in edited or c.node in edited for c in node.containers[1:]))
-        and digest(draft, node) != seen
+        and digest(draft.sources, node) != seen
     ]
 
 
@@ -267,7 +274,8 @@ def _judge_edits(
     reply: Reply,
     task: Task,
     draft: Draft,
-    shown: Mapping[str, str],
+    shown: Shown,
+    rank: int,
     planned: Set[NodeId],
     references: References,
 ) -> Verdict:
@@ -278,13 +286,14 @@ def _judge_edits(
     if hidden := _hidden(draft, map(path_of, reply.edits)):
         return Again(HIDDEN, hidden)
     granted = frozenset((*task.writes, *task.creates))
-    proposal = draft.propose(reply.edits, granted)
+    proposal = draft.propose(reply.edits, granted, view=shown.view, rank=rank)
     if isinstance(proposal, Rejected):
         if proposal.needs:
             verdict = widen(proposal.needs, task, draft, proposal.reason)
             if isinstance(verdict, Widen):
                 return replace(verdict, show=True)
-        return Again(proposal.check, proposal.reason)
+        clash = proposal.node if proposal.check == MERGE else None
+        return Again(proposal.check, proposal.reason, clash)
     if not proposal.files:
         return Again("no-edit", "the reply says 'edited' but edits nothing")
     signatures = tuple(

@@ -27,7 +27,19 @@ from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
 from mak.gates import Gates
 from mak.landing import newer, sources_at, versions
-from mak.model import NodeId, Outcome, Plan, RunState, Spend, Usage, branch_name, is_branch
+from mak.locking import locker
+from mak.model import (
+    Locking,
+    Mode,
+    NodeId,
+    Outcome,
+    Plan,
+    RunState,
+    Spend,
+    Usage,
+    branch_name,
+    is_branch,
+)
 from mak.plan import (
     Answer,
     Estimate,
@@ -41,7 +53,7 @@ from mak.plan import (
 from mak.providers import Limits, Policy, Session, Setup
 from mak.rounds import Rounds
 from mak.runlog import Meta, RunLog, outcome_json
-from mak.schedule import levels
+from mak.schedule import Forecast, forecast, levels
 from mak.source import Conflict, Sources, decode, merge, split
 from mak.source.collector import calm
 from mak.store import Store, Undone
@@ -62,6 +74,10 @@ class Review:
     #: Nodes that several tasks want, with how many.
     hot: tuple[tuple[NodeId, int], ...]
     estimate: Estimate
+    #: Those that several tasks may append to at the same time.
+    appended: frozenset[NodeId]
+    #: How long it takes, as far as that can be told: every task by the tokens it writes.
+    forecast: Forecast
     #: Says why a changed plan cannot be carried out; empty: it can.
     problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()
     #: The text of a node; empty: there is none yet.
@@ -92,6 +108,8 @@ class Options:
     emit: Callable[[events.Event], None] = lambda event: None
     #: Whether pre-commit and commit-msg hooks judge each wave.
     hooks: bool = False
+    #: How finely the run locks; anything but the default is for comparison.
+    locking: Locking = Locking.APPEND
     #: Endpoints, keys and folders of the person.
     setup: Setup = field(default_factory=Setup)
 
@@ -266,8 +284,21 @@ def _view(
 
     cost = estimate(plan, sources, models=options.models, setup=_reach(options).setup)
     remarks = (*remarks, *_over(cost, options.config))
-    hot = tuple(hot_nodes(plan))
-    return Review(plan, levels(plan), tuple(remarks), hot, cost, problems, text)
+    locks = locker(plan.tasks, sources, options.locking)
+    tokens = {task: found.tokens_low or 1 for task, found in cost.tasks}
+    return Review(
+        plan,
+        levels(plan),
+        tuple(remarks),
+        hot_nodes(plan),
+        cost,
+        frozenset(k.node for t in plan.tasks for k in locks(t) if k.mode is Mode.A),
+        forecast(
+            plan, capacity=options.max_agents, locks=locks, duration=lambda task: tokens[task]
+        ),
+        problems,
+        text,
+    )
 
 
 async def _reviewed(
@@ -344,6 +375,7 @@ def _rounds(
         config=options.config,
         agents=agents,
         max_agents=options.max_agents,
+        locking=options.locking,
         hooks=options.hooks,
         base=base,
         reach=reach,

@@ -46,6 +46,4 @@ def _files(task: Task) -> tuple[Lock, ...]:
     """Return locks on whole files, for comparison."""
     written = {node.file for node in (*task.writes, *task.creates)}
     read = {node.file for node in task.reads} - written
-    return with_intentions(
-        [*(Lock(n, Mode.X) for n in written), *(Lock(n, Mode.S) for n in read)]
-    )
+    return with_intentions([*(Lock(n, Mode.X) for n in written), *(Lock(n, Mode.S) for n in read)])

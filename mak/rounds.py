@@ -20,7 +20,17 @@ from mak.config import Config, When
 from mak.errors import MakError, PlanError
 from mak.gates import Gates
 from mak.landing import sources_at
-from mak.model import Outcome, Plan, RepairStop, RunState, Spend, TaskOutcome, TaskState, Usage
+from mak.model import (
+    Locking,
+    Outcome,
+    Plan,
+    RepairStop,
+    RunState,
+    Spend,
+    TaskOutcome,
+    TaskState,
+    Usage,
+)
 from mak.repair import Left
 from mak.runlog import RunLog
 from mak.schedule import levels
@@ -43,6 +53,7 @@ class Rounds:
         config: Config,
         agents: Sequence[Agent],
         max_agents: int,
+        locking: Locking,
         hooks: bool,
         base: str,
         reach: Reach,
@@ -55,6 +66,7 @@ class Rounds:
         self._config = config
         self._agents = agents
         self._max_agents = max_agents
+        self._locking = locking
         self._hooks = hooks
         self._base = base
         self._reach = reach
@@ -116,6 +128,7 @@ class Rounds:
             self._reach,
             self._spent,
             {},
+            locking=self._locking,
         )
 
     # ------------------------------------------------------------------------ the loop

@@ -4,7 +4,8 @@ Documents of a run: ``meta.json``, ``plan.json`` (as approved), ``repair-<n>.jso
 approved, with what was broken before each), ``log-<n>.jsonl`` and ``outcome.json``, which is absent
 until the run has ended. The log holds what happened, in order, one JSON object a line: events by
 their names (``{"t", "event", …}``), and every reply whole, with the digests of what its agent was
-shown (``{"t", "task", "attempt", "reply", "shown"}``). Lines are added to the last of its documents
+shown, and the tasks whose edits were in that (``{"t", "task", "attempt", "reply", "shown",
+"above"}``). Lines are added to the last of its documents
 until that is long enough, since what costs is the number of Git objects; what came together goes in
 by one commit.
 
@@ -38,6 +39,7 @@ from mak.model import (
 )
 from mak.plan import parse_plan, plan_document
 from mak.providers import secrets
+from mak.source import Shown
 from mak.store import Store
 
 _LOG = "log-"
@@ -64,10 +66,10 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A reply in Git, with the digests of the nodes its agent was shown."""
+    """A reply in Git, with what its agent was shown."""
 
     reply: Reply
-    shown: Mapping[str, str]
+    shown: Shown
 
 
 @dataclass(slots=True)
@@ -114,8 +116,11 @@ class RunLog:
     def park(self, task: str, attempt: int, parked: Parked) -> None:
         """Keep a reply with the next `flush`, which must come before the reply is judged."""
         reply = reply_to_json(parked.reply)
-        shown = dict(parked.shown)
-        self._note({"task": task, "attempt": attempt, "reply": reply, "shown": shown})
+        shown = dict(parked.shown.digests)
+        line = {"task": task, "attempt": attempt, "reply": reply, "shown": shown}
+        if parked.shown.tasks:
+            line["above"] = list(parked.shown.tasks)
+        self._note(line)
 
     def finish(self, outcome: Outcome) -> None:
         """Record how the run ended."""
@@ -171,7 +176,9 @@ def read_spent(store: Store, run: str) -> tuple[Spend, ...]:
 def read_replies(store: Store, run: str) -> dict[tuple[str, int], Parked]:
     """Read every parked reply, by task and attempt."""
     return {
-        (line["task"], line["attempt"]): Parked(reply_from_json(line["reply"]), line["shown"])
+        (line["task"], line["attempt"]): Parked(
+            reply_from_json(line["reply"]), Shown(line["shown"], tuple(line.get("above", ())))
+        )
         for line in _lines(store, run)
         if "reply" in line
     }

@@ -36,13 +36,16 @@ from mak.judge import (
     check_wave,
     digest,
     judge,
+    touches,
 )
 from mak.landing import merge_bytes, sources_at, versions, wave_message
+from mak.locking import locker
 from mak.model import (
     Delete,
     Edit,
     Finding,
     Insert,
+    Locking,
     NodeId,
     Obligation,
     Plan,
@@ -59,13 +62,15 @@ from mak.model import (
 from mak.providers.policy import Policy
 from mak.repair import Left
 from mak.runlog import Parked, RunLog
-from mak.schedule import Scheduler, Wave, locks_for
-from mak.source import Draft, Sources, path_of
+from mak.schedule import Scheduler, Wave, exclude, locks_for
+from mak.source import Draft, Shown, Sources, View, path_of
 from mak.source.names import references
 from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
 WIDENINGS = 2
+#: How often an edit may not go together with another's before its task writes alone.
+CLASHES = 2
 #: Seconds between two looks at a lock that another process holds.
 POLL = 0.3
 #: Seconds without an answer after which what happened is recorded by itself.
@@ -85,6 +90,9 @@ HALTING = frozenset(
         AgentErrorKind.BUDGET,
     }
 )
+
+
+_UNDER_WAY = (TaskState.PENDING, TaskState.RUNNING, TaskState.SETTLED)
 
 
 class Stop(Exception):
@@ -120,6 +128,7 @@ class Run:
     findings: list[Finding] = field(default_factory=list)
     #: What every task of the run was to do.
     goals: dict[str, str] = field(default_factory=dict)
+    locking: Locking = Locking.APPEND
     #: Gates that failed on what was committed, since a task to come is to see to it, with the tree
     #: that they are compared with.
     owed: dict[str, str] = field(default_factory=dict)
@@ -144,7 +153,13 @@ class Waves:
         self.kind = kind
         #: Why no more tasks are started; empty: they are.
         self.halted = ""
-        self.scheduler = Scheduler(plan, capacity=run.max_agents)
+        self.tip = self.store.tip()
+        self.draft = Draft(sources_at(self.store, self.tip))
+        self.locks = locker(plan.tasks, self.draft.base, run.locking)
+        self.scheduler = Scheduler(plan, capacity=run.max_agents, locks=self.locks)
+        #: The place of each task among those whose edits meet: no later level below an earlier.
+        order = [task for level in self.scheduler.levels for task in level]
+        self.ranks = {task: rank for rank, task in enumerate(order)}
         specs = sorted({task.model for task in plan.tasks if task.model})
         opened = open_agents(specs, run.reach) if specs else ()
         pinned = dict(zip(specs, opened, strict=True))
@@ -167,8 +182,6 @@ class Waves:
         #: Tasks that hold claims for nothing: they failed, or changed nothing.
         self.done: list[str] = []
         self.holds = False
-        self.tip = self.store.tip()
-        self.draft = Draft(sources_at(self.store, self.tip))
 
     def _turn(self, task: Task, agent: Agent) -> Turn:
         """Return the first turn of a task; a repair goes on from what was turned down."""
@@ -302,10 +315,10 @@ class Waves:
             self.desk.put(Arrival(task_id, reply, shown))
             return
         try:
-            current = self.draft.sources
-            seen = context(turn.task, current, budget=self.config.context_tokens)
+            above, view = self._view(turn.task)
+            seen = context(turn.task, view.sources, budget=self.config.context_tokens)
         except PlanError as error:
-            self.desk.put(Arrival(task_id, AgentError(str(error), kind=_GONE), {}))
+            self.desk.put(Arrival(task_id, AgentError(str(error), kind=_GONE), Shown({})))
             return
         turn.asked += 1
         assignment = Assignment(
@@ -320,11 +333,43 @@ class Waves:
             retry=turn.retry,
             draft=turn.draft,
             sources=self.draft.base,
-            current=current,
+            current=view.sources,
             outlines=seen.outlines,
         )
-        shown = {str(slot.node): digest(self.draft, slot.node) for slot in seen.slots}
+        if record := self.run.parked.get((task_id, turn.asked)):
+            shown = self._as_it_was(record.shown)
+        else:
+            digests = {str(s.node): digest(view.sources, s.node) for s in seen.slots}
+            shown = Shown(digests, above, view)
         self.desk.ask(turn.agent, assignment, shown, seen.shares)
+
+    def _view(self, task: Task) -> tuple[tuple[str, ...], View]:
+        """Return the draft for a task to see, and which tasks' edits of its files are in it.
+
+        Those are the tasks of earlier levels and those that its locks put before it. What runs
+        beside it, it is not shown, so that what it is shown does not depend on who was first.
+        """
+        paths = {node.path for node in (*task.writes, *task.creates)}
+        level, locks = self.scheduler.level_of(task.id), self.scheduler.locks(task.id)
+        before = {
+            other: entry
+            for other, entry in self.settled.items()
+            if self.scheduler.level_of(other) < level or exclude(locks, self.scheduler.locks(other))
+        }
+        near = {t for t, e in self.settled.items() if not paths.isdisjoint(e.paths)}
+        above = tuple(t for t in before if t in near)
+        if len(above) == len(near):
+            return above, self.draft.view()
+        return above, assemble(self.draft.base, before)[0].view()
+
+    def _as_it_was(self, shown: Shown) -> Shown:
+        """Find the draft that an agent was shown, as far as what was in it is settled again."""
+        above = {task: self.settled[task] for task in shown.tasks if task in self.settled}
+        draft, misfits = assemble(self.draft.base, above)
+        nodes = {name: NodeId.parse(name) for name in shown.digests}
+        now = draft.sources
+        same = all(digest(now, nodes[name]) == seen for name, seen in shown.digests.items())
+        return replace(shown, view=draft.view() if same and not misfits else None)
 
     async def _arrivals(self) -> list[Arrival]:
         """Wait for answers; all that came are in Git, by one commit, before they are judged."""
@@ -343,8 +388,8 @@ class Waves:
     def _spend(self, turn: Turn, usage: Usage, model: str) -> None:
         turn.usage += usage
         if usage.calls:
-            task, levels = turn.task.id, self.scheduler.levels
-            wave = self.first + next(n for n, level in enumerate(levels, 1) if task in level)
+            task = turn.task.id
+            wave = self.first + self.scheduler.level_of(task) + 1
             self.run.spent.append(Spend(task, wave, model, usage))
             self.log.emit(events.Spent(task, wave, model, usage))
 
@@ -356,7 +401,14 @@ class Waves:
             self._halt(turn, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
             return
         if isinstance(answer, AgentError):
-            self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
+            if self.scheduler.states[arrival.task] is TaskState.RUNNING:
+                self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
+            return
+        if self.scheduler.states[arrival.task] is not TaskState.RUNNING:
+            return  # skipped meanwhile, with what it builds on; its answer is in Git
+        if not self.scheduler.stands(arrival.task):
+            turn.again = answer, arrival.shown
+            self.scheduler.requeue(arrival.task)
             return
         verdict: Verdict
         if misplaced := self._misplaced(turn.task, answer):
@@ -364,13 +416,15 @@ class Waves:
         else:
             self.planned.drop(arrival.task)
             planned = self.planned.nodes
-            verdict = judge(answer, turn.task, self.draft, arrival.shown, planned, references)
+            rank = self.ranks[arrival.task]
+            verdict = judge(answer, turn.task, self.draft, arrival.shown, rank, planned, references)
         match verdict:
             case Accept(proposal):
                 self.left.pop(arrival.task, None)
                 if proposal is not None:
                     self.draft.accept(proposal, checked=True)
-                    self.settled[arrival.task] = Settled(turn.task, answer, arrival.shown)
+                    rank = self.ranks[arrival.task]
+                    self.settled[arrival.task] = Settled(turn.task, answer, arrival.shown, rank)
                 else:
                     self.unchanged[arrival.task] = answer
                 changed = (
@@ -379,12 +433,25 @@ class Waves:
                 turn.reason = answer.reason if proposal is None else ""
                 self.scheduler.settle(arrival.task)
                 self.log.emit(events.TaskSettled(arrival.task, tuple(map(str, sorted(changed)))))
-            case Again(check, reason):
+            case Again(check, reason, clash):
+                if clash is not None:
+                    turn.clashes += 1
+                    turn.alone = turn.clashes >= CLASHES
+                    reason = f"{reason}. {self._intents(clash)}".rstrip()
                 self._again(arrival.task, answer, check, reason)
             case Widen():
                 self._widen(arrival, answer, verdict)
             case Fail(reason):
                 self._fail(arrival.task, reason)
+
+    def _intents(self, node: NodeId) -> str:
+        """Say what the tasks are for that changed a node, for one whose edit does not fit."""
+        goals = [
+            f"{task}: {entry.task.goal}"
+            for task, entry in self.settled.items()
+            if touches(entry.reply.edits, node)
+        ]
+        return f"Both are to hold: yours, and {'; '.join(goals)}" if goals else ""
 
     def _misplaced(self, task: Task, reply: Reply) -> str:
         """Return why a file that a reply makes, and the plan does not, must not be; or nothing."""
@@ -412,7 +479,18 @@ class Waves:
             return
         turn.retry, turn.draft = reason, reply
         self.planned.put(turn.task)
-        self.scheduler.requeue(task)
+        locks = locks_for(turn.task) if turn.alone else None
+        for other in self.scheduler.requeue(task, locks):
+            self._undo(other, task)
+
+    def _undo(self, task: str, below: str) -> None:
+        """Ask a settled task again, since one that it builds on is asked again."""
+        turn = self.turns[task]
+        entry = self.settled.pop(task, None)
+        turn.draft = entry.reply if entry else self.unchanged.pop(task)
+        turn.retry = f"{below}, on which this builds, is being changed; here it is as it is now"
+        self.log.emit(events.ReplyRejected(task, turn.asked, "built-on", turn.retry))
+        self.planned.put(turn.task)
 
     def _widen(self, arrival: Arrival, reply: Reply, wider: Widen) -> None:
         turn, task = self.turns[arrival.task], self.turns[arrival.task].task
@@ -433,10 +511,11 @@ class Waves:
             turn.retry, turn.draft = wider.reason, reply
         else:
             turn.again = (reply, arrival.shown)
-        queued = self.scheduler.widen(task.id, locks_for(turn.task)) is not None
+        locks = locks_for(turn.task) if turn.alone else self.locks(turn.task)
+        queued = self.scheduler.widen(task.id, locks) is not None
         self.log.emit(events.TaskWidened(task.id, names, queued))
         if queued:
-            self.scheduler.requeue(task.id, locks_for(turn.task))
+            self.scheduler.requeue(task.id, locks)
         elif task.id not in self._claim((task.id,)):
             self._ask(task.id)
 
@@ -454,6 +533,9 @@ class Waves:
         skipped = self.scheduler.fail(task, reason)
         self.log.emit(events.TaskFailed(task, reason))
         for other in skipped:
+            self.settled.pop(other, None)
+            self.unchanged.pop(other, None)
+            self.done.append(other)
             self.planned.drop(other)
             self.turns[other].reason = _skipped(task)
             self.log.emit(events.TaskSkipped(other, task))
@@ -467,7 +549,24 @@ class Waves:
     # ------------------------------------------------------------------------ landing
 
     async def _land(self, wave: Wave) -> None:
-        """Commit a complete wave, rebuilding it when the branch has moved."""
+        """Commit a complete wave without what is settled of later levels."""
+        ahead = {task: e for task, e in self.settled.items() if task not in wave.tasks}
+        if not ahead:
+            await self._commit(wave)
+            return
+        self.settled = {task: e for task, e in self.settled.items() if task in wave.tasks}
+        for task in ahead:
+            self.planned.put(self.turns[task].task)
+        if self._rebuild():
+            await self._commit(wave)
+        for task, entry in ahead.items():
+            if self.scheduler.states[task] is TaskState.SETTLED:
+                self.planned.drop(task)
+                self.settled[task] = entry
+        self._rebuild()
+
+    async def _commit(self, wave: Wave) -> None:
+        """Commit a wave, rebuilding it when the branch has moved."""
         for _ in range(REBUILDS):
             if self.store.tip() != self.tip and not self._rebuild():
                 return
@@ -519,7 +618,9 @@ class Waves:
 
     def _over(self, wave: Wave, commit: str = "") -> None:
         self.done += (task for task in wave.tasks if task not in self.settled)
-        self.settled, self.unchanged = {}, {}
+        for task in wave.tasks:
+            self.settled.pop(task, None)
+            self.unchanged.pop(task, None)
         self.scheduler.committed(wave.number)
         if commit or self.store.tip() != self.tip:
             self.tip = commit or self.store.tip()
@@ -528,11 +629,16 @@ class Waves:
     def _rebuild(self) -> bool:
         """Apply the accepted replies to the branch as it is; False: some are asked again."""
         self.tip = self.store.tip()
-        self.draft, misfits = assemble(sources_at(self.store, self.tip), self.settled)
-        for task, why in misfits.items():
-            reply = self.settled.pop(task).reply
-            self._again(task, reply, "moved", f"the branch moved under the edit: {why}")
-        return not misfits
+        base, fits = sources_at(self.store, self.tip), True
+        while True:
+            self.draft, misfits = assemble(base, self.settled)
+            if not misfits:
+                return fits
+            fits = False
+            for task, why in misfits.items():
+                if task in self.settled:
+                    reply = self.settled.pop(task).reply
+                    self._again(task, reply, "moved", f"the branch moved under the edit: {why}")
 
     def _passes(self) -> bool:
         """Check the whole wave; whoever a finding blames is asked again, the rest is built anew."""
@@ -546,6 +652,8 @@ class Waves:
             self.run.findings.extend(findings)
             raise Stop(RunState.FAILED, findings[0].message)
         for task, finding in blamed.items():
+            if task not in self.settled:
+                continue  # asked again, with what it builds on
             self._again(task, self.settled.pop(task).reply, finding.check, finding.message)
             if self.scheduler.states[task] is TaskState.FAILED:
                 self.run.findings.append(finding)
@@ -565,7 +673,9 @@ class Waves:
 
     def _repairs(self) -> Iterator[str]:
         answered = (*self.settled, *self.unchanged)
-        return (task for task in answered if self.turns[task].task.obligations)
+        wave = self.scheduler.wave()
+        tasks = wave.tasks if wave else ()
+        return (t for t in answered if t in tasks and self.turns[t].task.obligations)
 
     def _owes(self, task_id: str) -> tuple[Obligation, str] | None:
         """Return an obligation that the answer of a repair does not discharge, and why not."""
@@ -586,9 +696,9 @@ class Waves:
 
     def _changes_something(self, task: str) -> bool:
         entry = self.settled.get(task)
-        was = Draft(self.draft.base)
+        was, now = self.draft.base, self.draft.sources
         return entry is not None and any(
-            not isinstance(edit, Replace) or digest(was, edit.node) != digest(self.draft, edit.node)
+            not isinstance(edit, Replace) or digest(was, edit.node) != digest(now, edit.node)
             for edit in entry.reply.edits
         )
 
@@ -728,10 +838,12 @@ class Waves:
     def _is_awaited(self, red: Red) -> bool:
         """Whether a task to come is to write in a file that fails; then it has a chance to."""
         files = {f"{self.store.prefix}{path}" for path in paths_of_failures(red.new)}
+        wave = self.scheduler.wave()
         coming = [
             task.id
             for task in self.plan.tasks
-            if self.scheduler.states[task.id] is TaskState.PENDING
+            if self.scheduler.states[task.id] in _UNDER_WAY
+            and task.id not in (wave.tasks if wave else ())
             and any(node.path in files for node in (*task.writes, *task.creates))
         ]
         if not coming:

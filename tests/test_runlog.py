@@ -13,6 +13,7 @@ from mak import events, runlog
 from mak.errors import StoreError
 from mak.model import NodeId, Replace, Reply, ReplyStatus
 from mak.runlog import Meta, Parked, RunLog
+from mak.source import Shown
 from mak.store import Store
 
 META = Meta("r1", "do it", "refs/heads/main", "", ("builtin",), "builtin", 4, 1.5, "0")
@@ -49,7 +50,7 @@ def documents(root: Path) -> dict[str, list[str]]:
 # I10
 def test_reply_and_its_event_are_one_commit_that_git_can_show(store: Store, root: Path) -> None:
     log = RunLog.start(store, META, lambda event: None)
-    log.park("t/1", 1, Parked(REPLY, {"a.py::f": "12"}))
+    log.park("t/1", 1, Parked(REPLY, Shown({"a.py::f": "12"}, ("t/0",))))
     log.emit(events.ReplyParked("t/1", 1, "edited", REPLY.usage))
     assert documents(root) == {}
     log.flush()
@@ -58,7 +59,9 @@ def test_reply_and_its_event_are_one_commit_that_git_can_show(store: Store, root
     reply, event = map(json.loads, lines)
     assert (reply["task"], reply["attempt"], reply["shown"]) == ("t/1", 1, {"a.py::f": "12"})
     assert event["event"] == "ReplyParked"
-    assert runlog.read_replies(store, "r1") == {("t/1", 1): Parked(REPLY, {"a.py::f": "12"})}
+    assert runlog.read_replies(store, "r1") == {
+        ("t/1", 1): Parked(REPLY, Shown({"a.py::f": "12"}, ("t/0",)))
+    }
     assert [event for _, event in runlog.read_events(store, "r1")] == [
         events.ReplyParked("t/1", 1, "edited", REPLY.usage)
     ]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Files of a task, and hot nodes of a plan, that are listed one by one.
 SHOWN = 8
+#: How much faster several agents are to be than one, to be worth it.
+WORTH_IT = 1.3
 
 
 class Styled(NamedTuple):
@@ -46,13 +48,24 @@ def plan(review: Review) -> Iterator[Styled]:
         yield from (Styled(f"  {remark}", "yellow") for remark in first(review.remarks))
     if review.hot:
         yield Styled("")
-        yield Styled("Hot nodes (their tasks take turns)", "bold")
+        yield Styled("Hot nodes", "bold")
         for node, number in review.hot[:SHOWN]:
-            yield Styled(f"  {node}  {count(number, 'task')}")
+            how = "which append side by side" if node in review.appended else "which take turns"
+            yield Styled(f"  {node}  {count(number, 'task')}, {how}")
         if len(review.hot) > SHOWN:
             yield Styled(f"  and {len(review.hot) - SHOWN} more")
     yield Styled("")
     yield Styled(f"Estimate: {estimate(review.estimate)}", "bold")
+    yield from _forecast(review)
+
+
+def _forecast(review: Review) -> Iterator[Styled]:
+    """Tell how many rounds it takes, and what several agents are worth."""
+    found = review.forecast
+    rounds = f"{count(found.rounds, 'round')} of agents"
+    yield Styled(f"Forecast: {rounds}, {found.speedup:.1f} x as fast as one agent")
+    if len(review.plan.tasks) > 1 and found.speedup < WORTH_IT:
+        yield Styled("  its tasks hardly run side by side; one agent would do", "yellow")
 
 
 def _task(task: Task) -> Iterator[Styled]:

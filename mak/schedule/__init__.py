@@ -2,7 +2,7 @@
 
 from mak.schedule.forecast import Forecast, forecast
 from mak.schedule.levels import levels
-from mak.schedule.locks import Conflict, Locker, LockTable, locks_for, with_intentions
+from mak.schedule.locks import Conflict, Locker, LockTable, exclude, locks_for, with_intentions
 from mak.schedule.modes import compatible
 from mak.schedule.scheduler import PATIENCE, Scheduler, Wave
 
@@ -15,6 +15,7 @@ __all__ = [
     "Scheduler",
     "Wave",
     "compatible",
+    "exclude",
     "forecast",
     "levels",
     "locks_for",

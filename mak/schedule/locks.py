@@ -61,6 +61,14 @@ def with_intentions(locks: Iterable[Lock]) -> tuple[Lock, ...]:
     return tuple(Lock(node, mode) for node in sorted(modes) for mode in strongest(modes[node]))
 
 
+def exclude(some: Iterable[Lock], others: Iterable[Lock]) -> bool:
+    """Whether the holders of two sets of locks cannot hold them at the same time."""
+    held: dict[NodeId, list[Mode]] = {}
+    for lock in others:
+        held.setdefault(lock.node, []).append(lock.mode)
+    return any(mode in CONFLICTING[lock.mode] for lock in some for mode in held.get(lock.node, ()))
+
+
 #: What a task holds while it runs.
 Locker = Callable[[Task], tuple[Lock, ...]]
 

@@ -120,6 +120,10 @@ class Scheduler:
         """Whether tasks are set aside because another run holds their locks."""
         return bool(self._elsewhere)
 
+    def level_of(self, task: str) -> int:
+        """Return the level of a task, from 0."""
+        return self._level_of[task]
+
     def locks(self, task: str) -> tuple[Lock, ...]:
         """Return the locks that `task` holds while it runs."""
         return self._locks[task]

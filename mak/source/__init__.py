@@ -9,7 +9,7 @@ Nothing here does I/O or knows of Git.
 
 from mak.source.append import Appendable, appendable, only_adds
 from mak.source.compiled import complaint, still_compiles
-from mak.source.draft import Draft, Proposal, View, path_of
+from mak.source.draft import Draft, Proposal, Shown, View, path_of
 from mak.source.edit import apply, compiles
 from mak.source.file import (
     Applied,
@@ -37,6 +37,7 @@ __all__ = [
     "Newer",
     "Proposal",
     "Rejected",
+    "Shown",
     "SourceFile",
     "Sources",
     "View",

@@ -34,6 +34,18 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What an agent was shown of the nodes that it may write."""
+
+    #: Their digests (see `mak.judge.digest`), by the names of the nodes.
+    digests: Mapping[str, str]
+    #: Tasks whose edits were in the files of these nodes and had not landed.
+    tasks: tuple[str, ...] = ()
+    #: The draft that it was shown; None: not known any more.
+    view: View | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a set of edits would make of a draft; nothing has changed yet."""
 

@@ -95,14 +95,12 @@ def _laid(
     if layer.seen is None or below is None or meant.file is None:
         if _data(below) == _data(meant.file):
             return replace(meant, file=below)
-        return direct or Rejected(
-            "merge", f"{path} was made or deleted by another task meanwhile", NodeId(path)
-        )
+        return direct or Rejected("merge", f"{path} was made or deleted meanwhile", NodeId(path))
     merged = merge(layer.seen, below, meant.file, newer=newer)
     if isinstance(merged, Conflict):
         return direct or Rejected(
             "merge",
-            f"another task changed {path} meanwhile, and the two do not go together: "
+            f"{merged.nodes[0]} was changed meanwhile, and the two changes do not go together: "
             f"{merged.reason}",
             merged.nodes[0],
         )

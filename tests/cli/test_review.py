@@ -169,13 +169,15 @@ from mak.cli.interrupt import Interrupts
 from mak.cli.review import Reviewer
 from mak.kernel import Review
 from mak.plan import Estimate
-from mak.schedule import levels
+from mak.schedule import forecast, levels
 
 async def main():
     plan = planfile.parse(sys.argv[1], "plan.yaml")
     reviewer = Reviewer(nullcontext)
     while True:
-        review = Review(plan, levels(plan), ("a remark",), (), Estimate(1000, 5000, 0.01, 0.05))
+        cost = Estimate(1000, 5000, 0.01, 0.05)
+        took = forecast(plan, capacity=4)
+        review = Review(plan, levels(plan), ("a remark",), (), cost, frozenset(), took)
         decision = await reviewer(review)
         if decision.plan is None or not decision.approved:
             return [decision.approved, [task.id for task in plan.tasks]]

@@ -139,7 +139,7 @@ def test_the_second_of_two_runs_on_a_node_waits_is_told_for_whom_and_builds_on_t
     assert landed(road) == ["a", "b"]
     assert road.text("a.py") == A.replace(function("one"), function("one", 2))
     text = A.replace(function("one"), function("one", 1))
-    assert shown == {"a.py::one": digest_of(text, "one")}
+    assert shown.digests == {"a.py::one": digest_of(text, "one")}
     assert [event.attempt for event in road.of(TaskStarted)] == [1]
     assert git(road.root, "status", "--porcelain") == ""
 
