@@ -207,7 +207,7 @@ def test_twenty_tasks_over_eight_files_with_four_agents(django):
     run = json.loads(out)
     states = {name: task["state"] for name, task in run["tasks"].items()}
     assert states == {**dict.fromkeys([*first, *second], "done"), **lost}
-    assert "credit balance is too low" in run["tasks"]["date-date"]["reason"]
+    assert "the prompt is too long" in run["tasks"]["date-date"]["reason"]
     assert run["tasks"]["date-time"]["attempts"] == 2
     assert (run["usage"]["calls"], run["usage"]["input"]) == (20, 20 * 1200)
     assert at_once(told) == 4
