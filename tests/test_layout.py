@@ -181,7 +181,7 @@ def test_the_wheel_holds_the_package_only(tmp_path: Path) -> None:
 
 
 def test_documents_keep_their_length() -> None:
-    assert len(ARCHITECTURE.splitlines()) <= 250
+    assert len(ARCHITECTURE.splitlines()) <= 300
     assert len(CONTRIBUTING.splitlines()) <= 120
 
 
