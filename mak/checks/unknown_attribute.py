@@ -16,6 +16,8 @@ from mak.checks.view import THERE, Problem, Spot, View
 from mak.model import NodeId
 from mak.source.facts import Context, Guard, Use
 from mak.source.graph import Has
+from mak.source.graph.construct import HARMLESS
+from mak.source.graph.members import is_stored
 from mak.source.hierarchy import descendants
 from mak.source.names import qualified, qualified_name, uses_of
 from mak.source.resolve import Derived, Instance, Module, Thing, Variable
@@ -91,12 +93,43 @@ def _is_made(view: View, klass: Variable) -> bool:
     )
 
 
-def _had(was: View | None, view: View, klass: Variable, name: str) -> bool:
-    """Whether a class had an attribute before."""
+def _went(view: View, klass: Variable, name: str) -> bool:
+    """Whether a class had a member of this name before, and nothing gives it one now."""
+    was = view.was
     if was is None or klass.path not in was.sources:
         return False
     old = qualified(was.names, klass.path, qualified_name(view.names, klass).split("."))
-    return old is not None and not _class_lacks(was, old, name)
+    if old is None or was.names.class_attribute(old, name) is None:
+        return False
+    return not is_stored(view.names, name) and all(
+        _binds_nothing(view, one, name) for one in _family(view, klass)
+    )
+
+
+def _binds_nothing(view: View, klass: Variable, name: str) -> bool:
+    names = view.names
+    if names.class_attribute(klass, name) is not None:
+        return False
+    lineage = names.lineage(klass)
+    if not HARMLESS.issuperset(lineage.unknown):
+        return False
+    return not any(
+        names.class_attribute(klass, maker) is not None
+        for maker in ("__getattr__", "__getattribute__")
+    )
+
+
+def _family(view: View, klass: Variable) -> Iterator[Variable]:
+    """Yield a class and whatever derives from it."""
+    seen = {klass}
+    todo = [klass]
+    while todo:
+        one = todo.pop()
+        yield one
+        for derived in descendants(view.names, one):
+            if derived not in seen:
+                seen.add(derived)
+                todo.append(derived)
 
 
 def _lacks(view: View, owner: Thing, name: str) -> bool:
@@ -109,8 +142,11 @@ def _lacks(view: View, owner: Thing, name: str) -> bool:
             key = klass, name
             if key not in view.lacking:
                 view.lacking[key] = _is_unset(view, klass, name) and (
-                    _family_lacks(view, klass, name)
-                    and (_had(view.was, view, klass, name) or _is_made(view, klass))
+                    _went(view, klass, name)
+                    or (
+                        all(_class_lacks(view, one, name) for one in _family(view, klass))
+                        and _is_made(view, klass)
+                    )
                 )
             return view.lacking[key]
         case _:
@@ -124,21 +160,6 @@ def _class_lacks(view: View, klass: Variable, name: str) -> bool:
     return not any(c.path.endswith(".pyi") for c in view.names.lineage(klass).classes) and not any(
         _OPEN.search(view.data(c.path)) for c in view.names.lineage(klass).classes
     )
-
-
-def _family_lacks(view: View, klass: Variable, name: str) -> bool:
-    """Whether a class, and whatever derives from it, surely has no such attribute."""
-    seen = {klass}
-    todo = [klass]
-    while todo:
-        one = todo.pop()
-        if not _class_lacks(view, one, name):
-            return False
-        for derived in descendants(view.names, one):
-            if derived not in seen:
-                seen.add(derived)
-                todo.append(derived)
-    return True
 
 
 CHECK = tree_check(

@@ -101,7 +101,7 @@ def _may_put(names: Names, path: str, name: str) -> bool:
     return False
 
 
-def _is_stored(names: Names, name: str) -> bool:
+def is_stored(names: Names, name: str) -> bool:
     """Whether anything assigns to an attribute of this name, or may by a string."""
     for path in names.index.mentioning(name):
         facts = names.facts(path)
@@ -128,7 +128,7 @@ def _class_has(names: Names, klass: Variable, name: str) -> Has:
         inner = names.class_of(owner)
         if inner is None or _is_special(names, owner, inner):
             return Has.MAYBE
-    return Has.MAYBE if _is_stored(names, name) else Has.NO
+    return Has.MAYBE if is_stored(names, name) else Has.NO
 
 
 def _is_special(names: Names, klass: Variable, definition: Definition) -> bool:
