@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mak.checks.change import tree_check
+from mak.checks.unknown_import import is_lost
 from mak.checks.view import Problem, View
 from mak.source.graph import Has
 from mak.source.resolve import Module
@@ -15,7 +16,8 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
     if facts is None or not facts.exports or not path.endswith(".py"):
         return
     for text in dict.fromkeys(facts.exports):
-        if view.graph.has(Module(path), text.value) is Has.NO:
+        known = view.graph.has(Module(path), text.value)
+        if known is Has.NO or (known is Has.MAYBE and is_lost(view, path, text.value)):
             yield Problem(
                 path,
                 text.start,

@@ -10,7 +10,6 @@ from mak.model import NodeId
 from mak.source.facts import Flag
 from mak.source.graph import Has, Imported
 from mak.source.graph.members import is_open
-from mak.source.resolve import Module
 
 
 def _problems(view: View, path: str) -> Iterator[Problem]:
@@ -18,7 +17,9 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         entry, module = found.entry, found.module
         if found.guarded or entry.flags & (Flag.TRY | Flag.TYPING):
             continue
-        if module is not None and (found.has is Has.NO or _lost(view, found, module)):
+        if module is not None and (
+            found.has is Has.NO or (found.has is Has.MAYBE and is_lost(view, module, entry.name))
+        ):
             yield Problem(
                 path,
                 entry.name_at if entry.name_at >= 0 else entry.start,
@@ -32,11 +33,18 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
             yield from _gone(view.was, found)
 
 
-def _lost(view: View, found: Imported, module: str) -> bool:
-    """Whether a module bound the name before, and what it binds now is known."""
-    if found.has is not Has.MAYBE or view.was is None or is_open(view.names, module):
+def is_lost(view: View, module: str, name: str) -> bool:
+    """Whether a module bound a name before and does not now, though it might while it runs.
+
+    One that begins to make names while it runs in the same change may make this one.
+    """
+    was = view.was
+    if was is None or module not in was.sources or view.names.attribute(module, name) is not None:
         return False
-    return view.was.graph.has(Module(module), found.entry.name) is Has.YES
+    facts = was.facts(module)
+    if facts is None or not facts.bound(0, name) or module.endswith(".pyi"):
+        return False
+    return is_open(was.names, module) or not is_open(view.names, module)
 
 
 def _gone(was: View, found: Imported) -> Iterator[Problem]:

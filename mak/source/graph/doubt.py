@@ -11,7 +11,6 @@ from mak.source.facts import Context, Guard
 from mak.source.graph.callable import Kind, callable_of
 from mak.source.graph.calls import CallSite, Receiver
 from mak.source.graph.construct import HARMLESS
-from mak.source.graph.members import is_open
 from mak.source.hierarchy import descendants
 from mak.source.resolve import After, Derived, Instance, Module, Names, Variable
 
@@ -27,7 +26,7 @@ def is_certain(names: Names, site: CallSite) -> bool:
     if site.receiver in (Receiver.SUPER, Receiver.UNKNOWN):
         return False
     target = site.target
-    if target.scope == 0 and is_open(names, target.path):
+    if target.scope == 0 and _may_rebind(names, target.path):
         return False
     if site.klass is not None and (
         not owner_is_sure(names, site.klass, target) or _declares_only(names, site.klass)
@@ -56,6 +55,14 @@ def owner_is_sure(names: Names, klass: Variable, member: Variable) -> bool:
             elif base is None or base.name not in HARMLESS:
                 return False
     return False
+
+
+def _may_rebind(names: Names, path: str) -> bool:
+    """Whether a module may give its own functions' names to something else while it runs."""
+    facts, data = names.facts(path), names.sources.data(path)
+    return facts is None or any(
+        data.startswith((b"globals", b"vars"), at) for _, at in facts.dynamic
+    )
 
 
 def _declares_only(names: Names, klass: Variable) -> bool:
