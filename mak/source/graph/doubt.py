@@ -60,9 +60,15 @@ def owner_is_sure(names: Names, klass: Variable, member: Variable) -> bool:
 def _may_rebind(names: Names, path: str) -> bool:
     """Whether a module may give its own functions' names to something else while it runs."""
     facts, data = names.facts(path), names.sources.data(path)
-    return facts is None or any(
-        data.startswith((b"globals", b"vars"), at) for _, at in facts.dynamic
-    )
+    if facts is None or any(
+        names.modules.imported(entry.level, entry.module, path) is None for entry in facts.stars
+    ):
+        return True
+    if any(data.startswith((b"globals", b"vars"), at) for _, at in facts.dynamic):
+        return True
+    # With a namespace of its own, `exec` changes that one.
+    calls = [use.call for use in facts.uses("exec") if use.names == ("exec",)]
+    return any(call is not None and call.positional < 2 for call in calls)
 
 
 def _declares_only(names: Names, klass: Variable) -> bool:
