@@ -173,6 +173,8 @@ class Waves:
         self.settled: dict[str, Settled] = {}
         #: Accepted answers that change nothing, of tasks whose wave is not over.
         self.unchanged: dict[str, Reply] = {}
+        #: What each task has changed, as its accepted reply says.
+        self.made: dict[str, tuple[NodeId, ...]] = {}
         #: Tasks that ended because of what they would break.
         self.left: dict[str, list[Left]] = {}
         self.planned = Planned(plan.tasks)
@@ -316,7 +318,8 @@ class Waves:
             return
         try:
             above, view = self._view(turn.task)
-            seen = context(turn.task, view.sources, budget=self.config.context_tokens)
+            budget, built = self.config.context_tokens, self._built(turn.task)
+            seen = context(turn.task, view.sources, budget=budget, built=built)
         except PlanError as error:
             self.desk.put(Arrival(task_id, AgentError(str(error), kind=_GONE), Shown({})))
             return
@@ -370,6 +373,13 @@ class Waves:
         now = draft.sources
         same = all(digest(now, nodes[name]) == seen for name, seen in shown.digests.items())
         return replace(shown, view=draft.view() if same and not misfits else None)
+
+    def _built(self, task: Task) -> Iterator[NodeId]:
+        """Yield what the tasks that a task depends on have changed, as far as that is known."""
+        for needed in task.depends_on:
+            if needed in self.turns:
+                other = self.turns[needed].task
+                yield from self.made.get(needed) or (*other.writes, *other.creates)
 
     async def _arrivals(self) -> list[Arrival]:
         """Wait for answers; all that came are in Git, by one commit, before they are judged."""
@@ -430,6 +440,7 @@ class Waves:
                 changed = (
                     (*proposal.changed, *proposal.created, *proposal.deleted) if proposal else ()
                 )
+                self.made[arrival.task] = changed
                 turn.reason = answer.reason if proposal is None else ""
                 self.scheduler.settle(arrival.task)
                 self.log.emit(events.TaskSettled(arrival.task, tuple(map(str, sorted(changed)))))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mak.agents.around import around
 from mak.agents.assignment import Slot
-from mak.errors import PlanError
+from mak.errors import MakBug, PlanError
 from mak.model import Aspect, NodeId, NodeKind, Task
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ class Context:
     shares: tuple[tuple[str, int], ...]
 
 
-def context(task: Task, sources: Sources, *, budget: int = 24_000) -> Context:
+def context(
+    task: Task, sources: Sources, *, budget: int = 24_000, built: Iterable[NodeId] = ()
+) -> Context:
     """Collect what an agent needs for `task`, from the tree its wave is built on.
 
     What it may write is always shown whole. `budget`, in tokens, bounds the rest: outlines of the
-    files it writes in, then its reads in plan order, cut to signatures where the text is too long.
-    Raises `PlanError` when something to be written or read is not there.
+    files it writes in, its reads in plan order, then what stands around its nodes
+    (`mak.agents.around`), cut to signatures where the text is too long. `built` is what the tasks
+    that it depends on have changed. Raises `PlanError` when something to be written or read is not
+    there, and `MakBug` when a task that builds on others is shown nothing at all.
     """
     slots = tuple(_slots(task, sources))
     own = sum(_size(slot.source) for slot in slots)
@@ -57,16 +62,28 @@ def context(task: Task, sources: Sources, *, budget: int = 24_000) -> Context:
         shown, text = _read(task, sources, node, room)
         room -= _size(text)
         reads.append((shown, text))
-    return Context(
-        slots,
-        tuple(reads),
-        tuple(outlines),
-        (
-            ("own", own),
-            ("reads", sum(_size(text) for _, text in reads)),
-            ("outline", sum(_size(text) for _, text in outlines)),
-        ),
-    )
+    shares = [("own", own), ("reads", sum(_size(text) for _, text in reads))]
+    known = {node.node for node, _ in reads} | {slot.node.node for slot in slots}
+    for slot in slots:
+        if slot.exists and (slot.node.is_file or slot.node.aspect is Aspect.ALL):
+            known |= {n.id for n in sources.nodes(slot.node.path) if _covers(slot.node, n.id)}
+
+    def read(node: NodeId, room: int) -> tuple[NodeId, str]:
+        return _read(task, sources, node, room)
+
+    def sign(node: NodeId, room: int) -> str:
+        return _signature(sources.file(node.path), node, room)
+
+    for layer in around(slots, built, sources, read, sign, room, known):
+        reads += layer.shown
+        shares.append((layer.name, layer.size))
+    shares.append(("outline", sum(_size(text) for _, text in outlines)))
+    if task.depends_on and not any(size for _, size in shares):
+        raise MakBug(
+            f"task {task.id} depends on {', '.join(task.depends_on)}, and its agent would be "
+            "shown nothing"
+        )
+    return Context(slots, tuple(reads), tuple(outlines), tuple(shares))
 
 
 def _text(file: SourceFile, node: NodeId) -> str:

@@ -1,8 +1,8 @@
 """As much of a repository as a planner is shown within a budget.
 
-Its tree, outlines of the files that rank best and the source of what the request names; a binary
-search finds how far down the ranking the budget reaches. What is shown stands in the order of
-paths, so that a prompt for the same tree begins with the same bytes.
+Its tree, outlines of the files that rank best, the source of what the request names and who relies
+on that; a binary search finds how far down the ranking the budget reaches. What is shown stands in
+the order of paths, so that a prompt for the same tree begins with the same bytes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from mak.model import NodeId
 from mak.plan.outline import outline, source, tree
 from mak.plan.rank import rank
 from mak.plan.untrusted import Fence
+from mak.plan.users import users_of
 from mak.plan.words import mentions
 from mak.source import Sources
 
 #: Characters that one token stands for, on average.
 CHARS_PER_TOKEN = 3.6
 #: Shares of the room, at most: the tree, the source of what is named (of one node half of that),
-#: the outline of one of the first files and of a later one, all outlines of faint files.
+#: who relies on it, the outline of one of the first files and of a later one, all outlines of faint
+#: files.
 _TREE = 1 / 6
 _SOURCE = 1 / 2
+_CALLERS = 1 / 8
 _OUTLINE = 1 / 6
 _SMALL = 1 / 25
 _OTHERS = 1 / 4
@@ -64,6 +67,8 @@ class Shown:
         room = self._room - len(folders)
         sources = self._source_of(ranking.named, int(room * _SOURCE))
         room -= sum(len(text) for _, text in sources)
+        users = users_of(ranking.named, self._sources, int(room * _CALLERS))
+        room -= len(users)
         best = self._outlines(ranking.paths, room, ranking.wanted)
         room -= sum(len(text) + 1 for text in best.values())
         others = self._outlines(ranking.rest, min(room, int(self._room * _OTHERS)), {})
@@ -71,6 +76,8 @@ class Shown:
         parts = [("tree", "The repository:\n", folders)]
         if outlines:
             parts.append(("outlines", "Outlines of files that may matter:\n", outlines))
+        if users:
+            parts.append(("callers", "What is proved to rely on what the request names:\n", users))
         return (*parts, *(("source", "", f"{id}\n{text}") for id, text in sources))
 
     def _source_of(self, named: Sequence[NodeId], room: int) -> list[tuple[NodeId, str]]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 UNPLACED = -1
@@ -368,6 +370,21 @@ class Facts:
         for i in range(0, len(flat), 2):
             yield Use(flat[i], (name,), (flat[i + 1],))
         yield from self._chained.get(name, ())
+
+    @cached_property
+    def _placed(self) -> tuple[list[int], list[Use]]:
+        """Every use with where it starts, in order."""
+        found = [(max(use.starts), use) for use in self.chains]
+        for name, flat in self.loads.items():
+            for i in range(0, len(flat), 2):
+                found.append((flat[i + 1], Use(flat[i], (name,), (flat[i + 1],))))
+        found.sort(key=itemgetter(0))
+        return [start for start, _ in found], [use for _, use in found]
+
+    def uses_between(self, start: int, end: int) -> Sequence[Use]:
+        """Return the uses whose last name stands between two offsets, in order."""
+        starts, uses = self._placed
+        return uses[bisect_left(starts, start) : bisect_left(starts, end)]
 
     def definition_of(self, scope: int) -> Definition | None:
         """Return the function or class that opened `scope`."""

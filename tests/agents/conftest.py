@@ -51,10 +51,15 @@ def tree(files: Mapping[str, str | bytes]) -> Sources:
     )
 
 
-def task(*writes: str, reads: tuple[str, ...] = (), creates: tuple[str, ...] = ()) -> Task:
+def task(
+    *writes: str,
+    reads: tuple[str, ...] = (),
+    creates: tuple[str, ...] = (),
+    depends_on: tuple[str, ...] = (),
+) -> Task:
     """Return a task by the ids as they are written."""
     ids = [tuple(map(NodeId.parse, group)) for group in (writes, reads, creates)]
-    return Task("t1", "make it better", *ids)
+    return Task("t1", "make it better", *ids, depends_on)
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ def test_plan_is_valid_json_without_usage() -> None:
         assert isinstance(data, dict)
         return data
 
-    assert set(anyio.run(ask)) == {"decisions", "atomic", "tasks", "questions"}
+    assert set(anyio.run(ask)) == {"decisions", "atomic", "tasks", "questions", "complete"}
 
 
 def _all(nodes: Iterable[NodeId]) -> list[str]:

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from mak.cli import planfile
+from mak.cli import planfile, render
 from mak.cli.review import ERROR, drop, edit, head
 from mak.errors import UsageError
+from mak.kernel import Review
 from mak.model import NodeId, Plan, Task
+from mak.plan import Estimate
+from mak.schedule import Forecast, levels
 
 F, G = NodeId("a.py", "f"), NodeId("a.py", "g")
 PLAN = Plan(
@@ -164,7 +167,7 @@ def test_temporary_file_is_gone_afterwards(
 DRIVER = """
 import json, sys
 from contextlib import nullcontext
-from mak.cli import planfile
+from mak.cli import planfile, render
 from mak.cli.interrupt import Interrupts
 from mak.cli.review import Reviewer
 from mak.kernel import Review
@@ -240,6 +243,16 @@ def test_review_shows_tasks_by_wave_with_targets_remarks_and_cost() -> None:
     assert "a remark" in shown
     assert "decided: names stay: as they are" in shown
     assert "1.0k to 5.0k tokens, $0.0100 to $0.0500" in shown
+
+
+def test_a_task_that_mak_added_says_so() -> None:
+    task = Task("t1-f", "adapt f", (F,), depends_on=("t1",), added="relies on g, which changes")
+    plan = Plan("r", (Task("t1", "change g", (G.api,)), task))
+    cost, took = Estimate(0, 0, 0.0, 0.0), Forecast(2, 2, 2, 1, 2)
+    review = Review(plan, levels(plan), (), (), cost, frozenset(), took)
+    assert "      added    by MAK: it relies on g, which changes" in [
+        line.text for line in render.plan(review)
+    ]
 
 
 def test_review_drops_tasks_and_shows_what_is_left() -> None:

@@ -188,6 +188,17 @@ def test_what_is_taken_out_of_shown_source_is_reported() -> None:
     )
 
 
+def test_who_relies_on_what_the_request_names_is_shown() -> None:
+    files = {
+        "core.py": "def load_it(name):\n    return name\n",
+        "app.py": "import core\n\n\ndef main():\n    return core.load_it(1)\n",
+        "more.py": "def use(thing):\n    return thing.load_it(2)\n",
+    }
+    text = build_prompt("let load_it take a flag", sources(files)).prompt
+    assert "core.py::load_it <- app.py::main; perhaps 1 more by the name" in text
+    assert "rely on what the request names" not in build_prompt("tidy up", sources(files)).prompt
+
+
 def test_the_repository_is_not_read_for_a_planner_that_reads_only_the_request() -> None:
     blobs = Blobs()
     prompt = build_prompt("rename a to b", sources(REPO, blobs))

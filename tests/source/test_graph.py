@@ -20,8 +20,11 @@ from textwrap import dedent
 
 import pytest
 
-from mak.source import Sources
-from mak.source.graph import Graph, Has, graph_of
+from mak.model import NodeId
+from mak.source import Sources, index
+from mak.source.facts import Facts
+from mak.source.graph import Graph, Has, callers, graph_of, impact, may_call
+from mak.source.scan import scan
 from mak.source.text import blob_id
 
 STORIES = Path(__file__).parent.parent / "data" / "graph"
@@ -96,3 +99,76 @@ def taken(graph: Graph, path: str, line: int) -> dict[str, Has]:
 def seen(graph: Graph, path: str, line: str) -> object:
     calls = [s for s in graph.calls(path) if graph.line(path, s.start) == int(line)]
     return edges(graph, path, int(line)), calls, taken(graph, path, int(line))
+
+
+def make(files: dict[str, str]) -> Sources:
+    blobs = {blob_id(text.encode()): text.encode() for text in files.values()}
+    entries = {path: blob_id(text.encode()) for path, text in files.items()}
+    return Sources(entries, blobs.__getitem__)
+
+
+def test_one_changed_file_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+
+    def counted(data: bytes, encoding: str = "utf-8") -> Facts | None:
+        read.append(data)
+        return scan(data, encoding)
+
+    monkeypatch.setattr(index, "scan", counted)
+    files = {f"m{i}.py": f"import m{i - 1}\ndef f{i}(): m{i - 1}.f{i - 1}()\n" for i in range(40)}
+    graph = graph_of(make(files))
+    before = {path: graph.edges(path) for path in graph.paths}
+    assert len(read) == len(files)
+    again = graph_of(make(files))
+    assert {path: again.edges(path) for path in again.paths} == before
+    assert len(read) == len(files)
+    changed = "import m6\ndef f7(x): m6.f6()\n"
+    after = graph_of(make({**files, "m7.py": changed}))
+    assert [site.fits for site in after.calls("m8.py")] == [False]
+    assert [link.path for link in callers(after, NodeId("m7.py", "f7"))] == ["m8.py"]
+    assert read[len(files) :] == [changed.encode()]
+
+
+def test_impact_counts_the_steps() -> None:
+    files = {f"s{i}.py": f"import s{i - 1}\ndef f{i}(): s{i - 1}.f{i - 1}()\n" for i in range(5)}
+    files["s0.py"] = "def f0(): pass\n"
+    graph = graph_of(make(files))
+    assert impact(graph, NodeId("s0.py", "f0")) == {
+        NodeId(f"s{i}.py", f"f{i}"): i for i in range(1, 5)
+    }
+
+
+def test_a_common_name_and_a_known_receiver_are_no_call_by_the_name() -> None:
+    many = "".join(f"class C{i}:\n    def run(self): pass\n" for i in range(20))
+    graph = graph_of(make({"a.py": many + "def use(x): x.run()\n"}))
+    assert may_call(graph, NodeId("a.py", "C0.run")) == ()
+    few = "class C:\n    def run(self): pass\ndef use(x, c: C):\n    x.run()\n    c.run()\n"
+    found = may_call(graph_of(make({"a.py": few})), NodeId("a.py", "C.run"))
+    assert [(str(one.node), one.line, one.candidates) for one in found] == [("a.py::use", 4, 1)]
+
+
+def test_links_go_both_ways() -> None:
+    files = {
+        "pkg/__init__.py": "from .a import Base, f\n",
+        "pkg/a.py": "class Base:\n    def m(self): f()\ndef f(): pass\n",
+        "b.py": (
+            "from pkg import Base, f\n"
+            "class D(Base):\n    def m(self): super().m()\n"
+            "@f\ndef g(): f\n"
+        ),
+    }
+    graph = graph_of(make(files))
+    to = {(str(link.kind), str(link.source)) for link in graph.links_to(NodeId("pkg/a.py", "f"))}
+    assert to == {
+        ("call", "pkg/a.py::Base.m"),
+        ("re-export", "pkg/__init__.py::@header"),
+        ("import", "b.py::@header"),
+        ("decorate", "b.py::g"),
+        ("read", "b.py::g"),
+    }
+    method = NodeId("pkg/a.py", "Base.m")
+    to = {(str(link.kind), str(link.source)) for link in graph.links_to(method)}
+    assert to == {("override", "b.py::D.m"), ("call", "b.py::D.m")}
+    for path in graph.paths:
+        for link in graph.links_from(NodeId(path)):
+            assert link in graph.links_to(link.target), link

@@ -62,7 +62,7 @@ def edges_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
         variable = names.module_variable(path, text.value)
         if variable is not None and text.start >= 0:
             end = text.start + len(text.value.encode())
-            for thing in _defined(names, variable):
+            for thing in defined(names, variable):
                 direct = thing == variable
                 yield Edge(EdgeKind.EXPORT, path, text.start, end, thing, None, direct)
     yield from overrides_in(names, path, facts)
@@ -78,7 +78,7 @@ def _uses(names: Names, path: str, facts: Facts, heads: dict[int, EdgeKind]) -> 
                 continue
             kind = heads.get(start, EdgeKind.READ)
             end = start + len(name.encode())
-            for thing in _defined(names, variable):
+            for thing in defined(names, variable):
                 yield Edge(kind, path, start, end, thing, None, thing == variable)
     for use in facts.chains:
         yield from _chain(names, path, use, heads)
@@ -105,14 +105,14 @@ def _chain(names: Names, path: str, use: Use, heads: dict[int, EdgeKind]) -> Ite
         call = use.call if position == last else None
         end = start + len(name.encode())
         for thing in things:
-            for meant in _defined(names, thing):
+            for meant in defined(names, thing):
                 own = kind
                 if own is EdgeKind.CALL and isinstance(meant, Variable) and names.class_of(meant):
                     own = EdgeKind.CONSTRUCT
                 yield Edge(own, path, start, end, meant, call, meant == thing)
 
 
-def _defined(names: Names, thing: Thing) -> Iterator[Variable | Module]:
+def defined(names: Names, thing: Thing) -> Iterator[Variable | Module]:
     """Yield what a thing is, where it is defined: not what only a function's own scope knows."""
     for meant in names.meant(thing):
         if isinstance(meant, Module):
@@ -139,7 +139,7 @@ def _import(names: Names, path: str, facts: Facts, entry: Import) -> Iterator[Ed
     start = entry.name_at if entry.name_at != UNPLACED else entry.start
     thing = names.imported(path, entry)
     if thing is not None:
-        for meant in _defined(names, thing):
+        for meant in defined(names, thing):
             end = start + len(entry.name.encode())
             yield Edge(kind, path, start, end, meant, None, meant == thing)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mak.model import NodeId
+from mak.model import Aspect, NodeId
 from mak.source.facts import Call, Context, Guard, Import, Use
 from mak.source.graph.callable import Callable_, callable_of
 from mak.source.graph.calls import CallSite, calls_in
 from mak.source.graph.construct import constructor
 from mak.source.graph.doubt import is_certain, owner_is_sure
-from mak.source.graph.edges import Edge, EdgeKind, edges_in, overrides_in
+from mak.source.graph.edges import Edge, EdgeKind, defined, edges_in, overrides_in
 from mak.source.graph.members import Has, has
 from mak.source.hierarchy import descendants
 from mak.source.names import line_of, names_of, node_at, refer, variables
@@ -238,6 +239,35 @@ class Graph:
                     if target != source:
                         found.append(self._link(edge.kind, source, target, edge))
         return tuple(sorted(set(found), key=_order))
+
+    def uses_of(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Return the nodes that define what a node (``#all``: a class) uses, in order of use.
+
+        Looks at that node alone, and is the quick way to ask about one.
+        """
+        facts = self.names.facts(node.path)
+        if facts is None:
+            return ()
+        if node.is_file:
+            begin, end = 0, sys.maxsize
+        else:
+            found = [
+                one
+                for one in self.sources.nodes(node.path)
+                if one.id == node.node
+                or (node.aspect is Aspect.ALL and one.id.symbol.startswith(f"{node.symbol}."))
+            ]
+            if not found:
+                return ()
+            begin, end = min(one.start for one in found), max(one.end for one in found)
+        targets: dict[NodeId, None] = {}
+        for use in facts.uses_between(begin, end):
+            for position in range(0 if use.names[0] else 1, len(use.names)):
+                for thing in self.names.use(node.path, use, position):
+                    for meant in defined(self.names, thing):
+                        if isinstance(meant, Variable):
+                            targets.update(dict.fromkeys(self.nodes_of(meant)))
+        return tuple(target for target in targets if target != node.node)
 
     def _edges_by_node(self, path: str) -> dict[NodeId, list[Edge]]:
         if path not in self._by_node:
