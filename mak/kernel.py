@@ -16,12 +16,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import anyio
 
 import mak
 from mak import events, repair, runlog
-from mak.agents import Agent, NoAnswer, Reach, open_agents, open_planner
+from mak.agents import Agent, Ask, NoAnswer, Reach, open_agents, open_planner
 from mak.agents import close as close_agents
 from mak.config import Config
 from mak.errors import MakError, PlanError, UsageError
@@ -82,6 +83,8 @@ class Review:
     problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()
     #: The text of a node; empty: there is none yet.
     text: Callable[[NodeId], str] = lambda node: ""
+    #: Whether a planner made it, which can be asked again (`Decision.remark`).
+    planned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Decision:
 
     approved: bool
     plan: Plan | None = None
+    #: What the planner is told, to plan again; what it then plans is shown. Empty: it is not asked.
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +137,14 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
         _tell(store, log, recovered=False)
         spent: list[Spend] = []
         try:
-            review = await _plan(store, request, options, reach, log.emit, spent)
-            plan = await _reviewed(store, review, options, log.emit)
+            planner = _planner(options, reach)
+            review = await _plan(store, request, options, planner, log.emit, spent)
+
+            async def again(last: Review, remark: str) -> Review:
+                asked = last.plan.request, remark, last.plan
+                return await _plan(store, asked, options, planner, log.emit, spent)
+
+            plan = await _reviewed(store, review, options, log.emit, again)
         except BaseException as error:
             state = RunState.FAILED if isinstance(error, Exception) else RunState.INTERRUPTED
             _end(log, store, state, spent, str(error) or "interrupted")
@@ -187,7 +198,8 @@ async def make_plan(store: Store, request: str, options: Options) -> Review:
     """Plan a request without carrying it out."""
     store.hide(options.config.files)
     try:
-        return await _plan(store, request, options, _reach(options), options.emit, [])
+        planner = _planner(options, _reach(options))
+        return await _plan(store, request, options, planner, options.emit, [])
     finally:
         await _close()
 
@@ -209,15 +221,24 @@ def undo(store: Store, run_id: str) -> Undone:
 # ------------------------------------------------------------------------------------ planning
 
 
+def _planner(options: Options, reach: Reach) -> Callable[[Sources], Ask]:
+    """Return what opens the planner of a run: for one view of the repository, once."""
+    return cache(lambda sources: open_planner(options.planner, sources, reach))
+
+
 async def _plan(
     store: Store,
-    request: str | Plan,
+    request: str | Plan | tuple[str, str, Plan],
     options: Options,
-    reach: Reach,
+    planner: Callable[[Sources], Ask],
     emit: Callable[[events.Event], None],
     spent: list[Spend],
 ) -> Review:
-    """Plan and ground; `spent` collects what the planner's answers cost, also those of no use."""
+    """Plan and ground; `spent` collects what the planner's answers cost, also those of no use.
+
+    A request may come with a person's remark and the plan that it is about.
+    """
+    before = len(spent)
 
     def spend(model: str, usage: Usage) -> None:
         if usage.calls:
@@ -230,11 +251,12 @@ async def _plan(
         plan, told = repair.kept(Plan(request.request, ()), request)
         review = _grounded(store, sources, plan, options, told)
     else:
-        ask = open_planner(options.planner, sources, reach)
+        words, remark, last = request if isinstance(request, tuple) else (request, "", None)
+        ask = planner(sources)
 
         async def asked(prompt: PlanPrompt) -> Answer:
             try:
-                got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.request)
+                got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.asked)
             except NoAnswer as error:
                 spend(options.planner, error.usage)
                 raise
@@ -242,16 +264,19 @@ async def _plan(
             return Answer(got.text, got.status, got.usage, got.model, got.detail)
 
         plan, _, remarks = await propose(
-            request,
+            words,
             sources,
             asked,
+            remark=remark,
+            last=last,
             check_path=store.check_path,
             model=options.planner,
             budget=options.config.planner_tokens,
             emit=emit,
         )
-        review = _view(store, plan, remarks, sources, options)
-    emit(events.Planned(review.levels, review.remarks, _total(spent), review.plan.decisions))
+        review = replace(_view(store, plan, remarks, sources, options), planned=True)
+    usage = _total(spent[before:])
+    emit(events.Planned(review.levels, review.remarks, usage, review.plan.decisions))
     return review
 
 
@@ -302,7 +327,11 @@ def _view(
 
 
 async def _reviewed(
-    store: Store, review: Review, options: Options, emit: Callable[[events.Event], None]
+    store: Store,
+    review: Review,
+    options: Options,
+    emit: Callable[[events.Event], None],
+    again: Callable[[Review, str], Awaitable[Review]] | None = None,
 ) -> Plan | None:
     """Return the plan that was approved and may be written, or None."""
     first = {task.id for task in review.plan.tasks}
@@ -312,10 +341,15 @@ async def _reviewed(
         if not decision.approved:
             emit(events.Reviewed(approved=False))
             return None
+        if decision.remark:
+            review = await _asked_again(store, review, decision.remark, again)
+            first = {task.id for task in review.plan.tasks}
+            continue
         if decision.plan is None:
             break
         plan, remarks = repair.kept(review.plan, decision.plan)
-        review = _grounded(store, sources_at(store, store.tip()), plan, options, remarks)
+        changed = _grounded(store, sources_at(store, store.tip()), plan, options, remarks)
+        review = replace(changed, planned=review.planned)
         _refuse_in_the_way(store, review.plan)
     if options.review is not None:
         _refuse_in_the_way(store, review.plan)  # a review takes as long as it takes
@@ -326,6 +360,24 @@ async def _reviewed(
         of = f"{len(dropped)} of its {len(first)} tasks {'was' if len(dropped) == 1 else 'were'}"
         emit(events.Remark(f"this plan lands as a whole; {of} dropped"))
     return review.plan
+
+
+async def _asked_again(
+    store: Store,
+    last: Review,
+    remark: str,
+    again: Callable[[Review, str], Awaitable[Review]] | None,
+) -> Review:
+    """Return what the planner makes of a remark; where that is of no use, the last plan and why."""
+    try:
+        if again is None or not last.planned:
+            raise PlanError("no planner made this plan; edit it instead")
+        review = await again(last, remark)
+        _refuse_in_the_way(store, review.plan)
+    except MakError as error:
+        hint = f" ({error.hint})" if error.hint else ""
+        return replace(last, remarks=(*last.remarks, f"asked again, in vain: {error}{hint}"))
+    return review
 
 
 def _refuse_in_the_way(store: Store, plan: Plan) -> None:

@@ -89,7 +89,17 @@ def test_every_room_is_in_the_architecture() -> None:
 
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:
-    heavy = ["anthropic", "httpx2", "libcst", "openai", "pydantic", "pygit2", "rich", "yaml"]
+    heavy = [
+        "anthropic",
+        "httpx2",
+        "libcst",
+        "openai",
+        "prompt_toolkit",
+        "pydantic",
+        "pygit2",
+        "rich",
+        "yaml",
+    ]
     code = f"import sys, mak.cli.main; print(*[m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -32,7 +32,8 @@ class Styled(NamedTuple):
 def plan(review: Review) -> Iterator[Styled]:
     """Show a plan: tasks by wave with targets, remarks, hot nodes, tokens and cost."""
     tasks, waves = len(review.plan.tasks), len(review.levels)
-    yield Styled(f"Plan: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
+    what = "Repairs" if any(task.obligations for task in review.plan.tasks) else "Plan"
+    yield Styled(f"{what}: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
     for decision in first(review.plan.decisions):
         yield Styled(f"  decided: {decision}")
     if review.plan.atomic:

@@ -1,4 +1,4 @@
-"""The person's word on a plan: approve it, change it, drop tasks from it, or abort."""
+"""The person's word on a plan: approve it, change it, have it made anew, or abort."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,14 +35,33 @@ ERROR = "# WRONG: "
 WORDS = ("a", "approve", "y", "yes", "q", "quit", "abort", "n", "no", "e", "edit")
 #: Nodes of a task that are shown, lines of each, and characters of a line.
 NODES, LINES, WIDTH = 8, 12, 96
-HELP = "[a]pprove  [e]dit in an editor  [d]rop TASK…  [s]how TASK  [q]uit"
+HELP = "[a]pprove  [e]dit  [d]rop TASK…  [k]eep TASK…  [s]how TASK  [q]uit"
+AGAIN = "[r]emark TEXT: have it planned again"
+
+#: Waits for a line about a review; None: there will be none.
+AskLine = Callable[["Review"], Awaitable[str | None]]
+
+
+async def ask_line(review: Review) -> str | None:
+    """Ask on stderr for a line from stdin."""
+    sys.stderr.write(f"\n{choices(review)}\n> ")
+    sys.stderr.flush()
+    return await read_line()
+
+
+def choices(review: Review) -> str:
+    """Return what can be said about a plan."""
+    return f"{HELP}\n{AGAIN}" if review.planned else HELP
 
 
 class Reviewer:
     """Asks at the terminal. `paused` takes a live view off the screen meanwhile."""
 
-    def __init__(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, paused: Callable[[], AbstractContextManager[None]], ask: AskLine = ask_line
+    ) -> None:
         self._paused = paused
+        self._ask = ask
 
     async def __call__(self, review: Review) -> Decision:
         """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
@@ -51,7 +70,8 @@ class Reviewer:
         with self._paused():
             show(review)
             while True:
-                words = await _ask()
+                line = await self._ask(review)
+                words = None if line is None else line.replace(",", " ").split()
                 match words:
                     case ["a" | "approve" | "y" | "yes"]:
                         return Decision(approved=True)
@@ -66,9 +86,17 @@ class Reviewer:
                         plan = drop(review.plan, names)
                         if plan is not None and not _objections(review.problems(plan)):
                             return Decision(approved=True, plan=plan)
+                    case ["k" | "keep", *names] if names:
+                        plan = keep(review.plan, names)
+                        if plan is not None and not _objections(review.problems(plan)):
+                            return Decision(approved=True, plan=plan)
+                    case ["r" | "remark", _, *_] if review.planned and line is not None:
+                        return Decision(approved=True, remark=line.strip().split(None, 1)[1])
+                    case ["r" | "remark"] if review.planned:
+                        terminal.write_note("say what the planner should do otherwise: r TEXT")
                     case ["s" | "show", *names] if names:
                         _tell(review, names)
-                    case ["d" | "drop" | "s" | "show" as word]:
+                    case ["d" | "drop" | "k" | "keep" | "s" | "show" as word]:
                         tasks = ", ".join(task.id for task in review.plan.tasks)
                         terminal.write_note(f"{word} which task? {tasks}")
                     case [word, *_] if word not in WORDS:
@@ -82,13 +110,6 @@ def show(review: Review) -> None:
     terminal.write_note("")
     for line in render.plan(review):
         terminal.write_note(line.text, line.style)
-
-
-async def _ask() -> list[str] | None:
-    sys.stderr.write(f"\n{HELP}\n> ")
-    sys.stderr.flush()
-    line = await read_line()
-    return None if line is None else line.replace(",", " ").split()
 
 
 def _tell(review: Review, names: Collection[str]) -> None:
@@ -143,6 +164,17 @@ def drop(plan: Plan, names: Collection[str]) -> Plan | None:
         return None
     terminal.write_note(f"dropped {count(len(gone), 'task')}")
     return dataclasses.replace(plan, tasks=kept)
+
+
+def keep(plan: Plan, names: Collection[str]) -> Plan | None:
+    """Take out all tasks but these and those that they depend on; None: that is nothing."""
+    if _unknown(plan, names):
+        return None
+    kept = set(names)
+    while more := {on for id in kept for on in plan.task(id).depends_on if on not in kept}:
+        terminal.write_note(f"kept too, for it builds on them: {', '.join(sorted(more))}")
+        kept |= more
+    return dataclasses.replace(plan, tasks=tuple(task for task in plan.tasks if task.id in kept))
 
 
 def edit(plan: Plan, problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()) -> Plan | None:

@@ -73,6 +73,9 @@ class PlanPrompt:
     removed: str = ""
     #: Why the last answer was of no use; empty the first time.
     retry: str = ""
+    #: What a person says about the plan `last`, in the form of an answer; empty: nothing yet.
+    remark: str = ""
+    last: str = ""
 
     @property
     def shared(self) -> str:
@@ -80,10 +83,22 @@ class PlanPrompt:
         return self.shown.text
 
     @property
+    def asked(self) -> str:
+        """All that the person asks for: the request and, below it, the remark."""
+        return f"{self.request}\n{self.remark}" if self.remark else self.request
+
+    @property
     def prompt(self) -> str:
         """Everything but the rules, as one text, what changes last."""
-        request = f"The request:\n{self.shown.fence.block('request', self.request)}"
-        return "\n\n".join(part for part in (self.shared, request, self.retry) if part)
+        block = self.shown.fence.block
+        request = f"The request:\n{block('request', self.request)}"
+        reviewed = (
+            f"You planned this:\n{block('plan', self.last)}\nThe person has read it and asks for "
+            f"another plan, for this reason:\n{block('remark', self.remark)}"
+            if self.remark
+            else ""
+        )
+        return "\n\n".join(part for part in (self.shared, request, reviewed, self.retry) if part)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -103,8 +118,21 @@ class PlanPrompt:
         return replace(self, retry="\n".join((*parts, "Answer again, with the whole plan.")))
 
 
-def build_prompt(request: str, sources: Sources, *, budget: int = BUDGET) -> PlanPrompt:
-    """Return the first prompt for a request; `budget`, in tokens, bounds the repository's part."""
-    said = clean(request)
-    shown = Shown(said.text, sources, int(budget * CHARS_PER_TOKEN))
-    return PlanPrompt(RULES, said.text.strip(), plan_reply_schema(), shown, said.removed)
+def build_prompt(
+    request: str, sources: Sources, *, budget: int = BUDGET, remark: str = "", last: str = ""
+) -> PlanPrompt:
+    """Return the first prompt for a request; `budget`, in tokens, bounds the repository's part.
+
+    `remark` is what a person says about the plan `last`, of which another one is to be made.
+    """
+    said, told = clean(request), clean(remark)
+    shown = Shown(f"{said.text}\n{told.text}".strip(), sources, int(budget * CHARS_PER_TOKEN))
+    return PlanPrompt(
+        RULES,
+        said.text.strip(),
+        plan_reply_schema(),
+        shown,
+        ", ".join(filter(None, (said.removed, told.removed))),
+        remark=told.text.strip(),
+        last=last,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 
 from mak.errors import PlanError
 from mak.events import Event, PlanAsked
 from mak.model import Plan, ReplyStatus, Usage
+from mak.plan.document import plan_document
 from mak.plan.ground import Ungrounded, ground
 from mak.plan.prompt import BUDGET, PlanPrompt, build_prompt
 from mak.plan.reply import Answer, PlanReply, read_reply
@@ -38,15 +40,19 @@ async def propose(
     model: str = "",
     budget: int = BUDGET,
     emit: Callable[[Event], None] = lambda event: None,
+    remark: str = "",
+    last: Plan | None = None,
 ) -> tuple[Plan, Usage, tuple[str, ...]]:
     """Have a planner plan `request`; return the grounded plan, what it cost, and remarks.
 
     `model` names the planner in events; `budget` bounds the repository's part of the prompt, in
-    tokens. The plan's request is the text without what its reader cannot see. Raises `PlanError`
+    tokens. With a person's `remark` on the plan `last`, another one is made. The plan's request is
+    the text, and the remark, without what its reader cannot see. Raises `PlanError`
     when the planner will not, has questions, sees nothing to do, or gave no usable plan when asked
     `ASKS` times.
     """
-    first = prompt = build_prompt(request, sources, budget=budget)
+    shown = json.dumps(plan_document(last), ensure_ascii=False) if last else ""
+    first = prompt = build_prompt(request, sources, budget=budget, remark=remark, last=shown)
     usage = Usage()
     reason = ""
     for attempt in range(1, ASKS + 1):
@@ -60,7 +66,7 @@ async def propose(
         elif not reply.tasks:
             reason = _nothing_to_do(reply)
         else:
-            grounded = ground(reply.plan(first.request), sources, check_path=check_path)
+            grounded = ground(reply.plan(first.asked), sources, check_path=check_path)
             if not isinstance(grounded, Ungrounded):
                 notes = tuple(f"the planner asks: {text}" for text in _visible(reply.questions))
                 return grounded.plan, usage, (*first.remarks, *grounded.remarks, *notes)

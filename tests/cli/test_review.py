@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mak.cli import planfile, render
-from mak.cli.review import ERROR, drop, edit, head
+from mak.cli.review import ERROR, drop, edit, head, keep
 from mak.errors import UsageError
 from mak.kernel import Review
 from mak.model import NodeId, Plan, Task
@@ -110,6 +110,14 @@ def test_dropping_everything_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "type q to abort" in capsys.readouterr().err
 
 
+def test_keeping_a_task_keeps_what_it_builds_on(capsys: pytest.CaptureFixture[str]) -> None:
+    left = keep(PLAN, ["three"])
+    assert left is not None
+    assert [task.id for task in left.tasks] == ["one", "two", "three"]
+    assert "kept too, for it builds on them: two" in capsys.readouterr().err
+    assert keep(PLAN, ["onee"]) is None
+
+
 def test_edited_plan_comes_back(editor: Editor) -> None:
     changed = planfile.write(PLAN).replace("change g", "change g twice")
     editor(changed)
@@ -180,8 +188,11 @@ async def main():
     while True:
         cost = Estimate(1000, 5000, 0.01, 0.05)
         took = forecast(plan, capacity=4)
-        review = Review(plan, levels(plan), ("a remark",), (), cost, frozenset(), took)
+        review = Review(plan, levels(plan), ("a remark",), (), cost, frozenset(), took,
+                        planned="planned" in sys.argv)
         decision = await reviewer(review)
+        if decision.remark:
+            return [decision.approved, decision.remark]
         if decision.plan is None or not decision.approved:
             return [decision.approved, [task.id for task in plan.tasks]]
         plan = decision.plan
@@ -190,11 +201,11 @@ print(json.dumps(Interrupts(lambda text: None).run(main)))
 """
 
 
-def reviewed(keys: Sequence[str]) -> tuple[object, str]:
+def reviewed(keys: Sequence[str], *how: str) -> tuple[object, str]:
     """Type at a review on a terminal; return the decision, and what was shown."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, planfile.write(PLAN)],
+        [sys.executable, "-c", DRIVER, planfile.write(PLAN), *how],
         stdin=theirs,
         stderr=theirs,
         stdout=subprocess.PIPE,
@@ -259,6 +270,22 @@ def test_review_drops_tasks_and_shows_what_is_left() -> None:
     decision, shown = reviewed(["d two, four\n", "approve\n"])
     assert decision == [True, ["one"]]
     assert "Plan: 1 task in 1 wave" in shown
+
+
+def test_review_keeps_the_tasks_that_are_named() -> None:
+    assert reviewed(["k four\n", "a\n"])[0] == [True, ["four"]]
+
+
+def test_remark_goes_to_the_planner_as_it_was_typed() -> None:
+    decision, shown = reviewed(["r\n", "r  leave f alone, please\n"], "planned")
+    assert decision == [True, "leave f alone, please"]
+    assert "say what the planner should do otherwise" in shown
+
+
+def test_remark_is_not_offered_where_nobody_planned() -> None:
+    decision, shown = reviewed(["r do it again\n", "q\n"])
+    assert decision == [False, ["one", "two", "three", "four"]]
+    assert "[r]emark" not in shown and "unknown command 'r'" in shown
 
 
 def test_review_shows_a_whole_goal_and_explains_itself() -> None:
