@@ -316,6 +316,8 @@ def _judge_edits(
             planned=planned,
             references=trees.references,
             trees=trees.both,
+            seen=shown.view.sources if shown.view is not None else None,
+            moved=lambda: _moved(draft, shown),
         )
     )
     if not findings:
@@ -327,6 +329,18 @@ def _judge_edits(
         if isinstance(wider, Widen) or wider.check == HIDDEN:
             return wider
     return Again(findings[0].check, message)
+
+
+def _moved(draft: Draft, shown: Shown) -> list[str]:
+    """Return the files that other tasks changed since an agent was shown the tree."""
+    if shown.view is None:
+        return []
+    seen = shown.view.sources
+    return [
+        path
+        for path, file in draft.changes.items()
+        if file is not None and (path not in seen or seen.data(path) != file.data)
+    ]
 
 
 def _hidden(draft: Draft, paths: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from mak.checks import (
     missing_field,
     override,
     protected,
+    stale,
     syntax,
     unbound,
     unknown_attribute,
@@ -71,6 +72,7 @@ CHECKS: tuple[Check, ...] = (
     import_cycle.CHECK,
     duplicate_key.CHECK,
     unknown_key.CHECK,
+    stale.CHECK,
 )
 
 

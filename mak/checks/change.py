@@ -11,7 +11,7 @@ from typing import TypeGuard
 from mak.checks.trees import Trees, introduced
 from mak.checks.view import Rule
 from mak.model import Edit, Finding, Node, NodeId, NodeKind, Task
-from mak.source import SourceFile, decode, of_file, unlike
+from mak.source import SourceFile, Sources, decode, of_file, unlike
 from mak.source.names import Reference
 
 DEFINITIONS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS})
@@ -43,6 +43,10 @@ class Change:
     #: The whole tree before and after; None: nothing is known but the files.
     trees: Trees | None = None
 
+    #: The tree as it was shown to who made the change; None: not known.
+    seen: Sources | None = None
+    #: Files that are others by now than they were shown.
+    moved: Callable[[], Iterable[str]] = lambda: ()
     #: Whether a person made it, who is told place by place.
     by_person: bool = False
     #: Files that the checks saw as they are here, before and after, when they judged one task.

@@ -208,15 +208,15 @@ def _changed(
     definition: Definition,
     edited: frozenset[NodeId],
 ) -> Iterator[Finding]:
-    both = _interfaces(before, after, definition)
+    both = interfaces(before, after, definition)
     if both is None:
         return
     known, interface = both
     old = definition.node
     callers = dict.fromkeys(
         reference.node
-        for reference in change.references(_called(definition), change.after)
-        if _breaks(reference, interface, known)
+        for reference in change.references(called(definition), change.after)
+        if breaks(reference, interface, known)
         and not is_covered(reference.node.node, change.planned)
         # Whether a call that was edited is awaited is not known.
         and not (interface.is_async != known.is_async and reference.node.node in edited)
@@ -241,7 +241,7 @@ def _misread(
     edited: frozenset[NodeId],
 ) -> Iterator[Finding]:
     """Find calls that still fit and mean another thing, unless they were edited too."""
-    both = _interfaces(before, after, definition)
+    both = interfaces(before, after, definition)
     if both is None or change.trees is None:
         return
     known, interface = both
@@ -253,9 +253,9 @@ def _misread(
         what = "which is to be awaited now" if interface.is_async else "which is not async any more"
     else:
         what = "whose parameters are others at these places now"
-    for reference in change.references(_called(definition), change.after):
+    for reference in change.references(called(definition), change.after):
         call = reference.call
-        if reference.node.node in edited or not _breaks(reference, interface, known):
+        if reference.node.node in edited or not breaks(reference, interface, known):
             continue
         if call is not None and interface.is_property == known.is_property:
             arguments = arguments_of(call)
@@ -276,7 +276,7 @@ def _misread(
         )
 
 
-def _interfaces(
+def interfaces(
     before: SourceFile, after: SourceFile, definition: Definition
 ) -> tuple[Interface, Interface] | None:
     """Return the interface of a function before and after, if callers may notice the difference."""
@@ -290,7 +290,7 @@ def _interfaces(
     return None if interface.replaces(known) else (known, interface)
 
 
-def _called(definition: Definition) -> NodeId:
+def called(definition: Definition) -> NodeId:
     """Return what callers name: of a constructor, the class."""
     node = definition.node.id
     if definition.name in _CONSTRUCTORS:
@@ -308,7 +308,7 @@ def arguments_of(call: Call) -> Arguments:
     )
 
 
-def _breaks(reference: Reference, interface: Interface, known: Interface) -> bool:
+def breaks(reference: Reference, interface: Interface, known: Interface) -> bool:
     """Whether a use of the old interface is none of the new one; where it cannot be told, not."""
     if interface.is_property != known.is_property:
         return reference.kind in (ReferenceKind.CALL, ReferenceKind.ATTRIBUTE)

@@ -1,7 +1,7 @@
 """Every file of `tests/data/checks` is a change and the findings it must lead to; often none.
 
 ``before`` and ``after`` map paths to texts (a path that is only in one of them appears or goes),
-``beside`` those of files that stay as they are;
+``beside`` those of files that stay as they are, ``seen`` of some as they were shown to the agent;
 ``findings`` lists ``check node``. What is not given follows from the texts: the task may write what
 changed, what is new was declared as new, what is gone was declared as deleted.
 """
@@ -30,6 +30,10 @@ def ids(values: list[str]) -> frozenset[NodeId]:
 
 def nodes(files: dict[str, SourceFile | None]) -> dict[NodeId, str]:
     return {n.id: n.digest for file in files.values() if file for n in file.nodes}
+
+
+def cut_all(texts: dict[str, str]) -> dict[str, SourceFile | None]:
+    return {path: split(text.encode(), path) for path, text in texts.items()}
 
 
 def change_of(case: dict[str, Any]) -> Change:
@@ -73,6 +77,8 @@ def change_of(case: dict[str, Any]) -> Change:
         planned=ids(case.get("planned", [])),
         references=lambda node, files: references(sources.overlay(files), node),
         trees=Trees(sources, sources.overlay(after), paths),
+        seen=sources.overlay(cut_all(case["seen"])) if "seen" in case else None,
+        moved=lambda: case.get("seen", ()),
     )
 
 
