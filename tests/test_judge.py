@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import hashlib
 
-from mak.judge import Again, Planned, Widen, widen
-from mak.model import Need, NodeId, Task
+from mak.judge import Accept, Again, Planned, Verdict, Widen, judge, widen
+from mak.model import Need, NodeId, Replace, Reply, ReplyStatus, Task
 from mak.source import Draft, Proposal, Sources, split
+from mak.source.draft import Shown
+from mak.source.names import references
 
 FILES = {"m.py": b"def f(): pass\n", "n.py": b"def g(): pass\n", "conftest.py": b"def h(): pass\n"}
 
@@ -64,3 +66,24 @@ def test_only_what_one_task_changed_counts_as_checked_with_it() -> None:
     assert wave.checked == {"m.py"}
     wave.accept(Proposal({"m.py": split(b"def f(): 2\n", "m.py")}), checked=True)
     assert not wave.checked
+
+
+MOVE = {"b.py": b"def move(source, target): pass\n", "a.py": b"import b\n\n\ndef use(): pass\n"}
+
+
+def test_an_edit_that_uses_an_interface_as_it_was_shown_is_turned_down() -> None:
+    def judged(meanwhile: bytes) -> Verdict:
+        ids = {path: hashlib.sha1(data).hexdigest() for path, data in MOVE.items()}
+        wave = Draft(Sources(ids, {ids[path]: data for path, data in MOVE.items()}.__getitem__))
+        seen = Shown({}, (), wave.view())
+        wave.accept(Proposal({"b.py": split(meanwhile, "b.py")}))
+        use = NodeId("a.py", "use")
+        edit = Replace(use, "def use():\n    return b.move(1, 2)\n")
+        reply = Reply(ReplyStatus.EDITED, (edit,))
+        return judge(reply, Task("t", "x", (use,)), wave, seen, 1, frozenset(), references)
+
+    verdict = judged(b"def move(target, source): pass\n")
+    assert isinstance(verdict, Again)
+    assert verdict.check == "stale-read"
+    assert "meanwhile it is `def move(target, source)` (b.py:1)" in verdict.reason
+    assert isinstance(judged(b"def move(source, target, now=True): pass\n"), Accept)
