@@ -8,7 +8,7 @@ a run that is cut off goes on in the round it was in.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -19,23 +19,28 @@ from mak.agents import Agent, Reach
 from mak.config import Config, When
 from mak.errors import MakError, PlanError
 from mak.gates import Gates
+from mak.gating import found_since, on_branch
 from mak.landing import sources_at
 from mak.model import (
     Locking,
+    NodeId,
+    Obligation,
     Outcome,
     Plan,
     RepairStop,
     RunState,
     Spend,
+    Task,
     TaskOutcome,
     TaskState,
     Usage,
 )
 from mak.repair import Left
+from mak.run import Run, Stop
 from mak.runlog import RunLog
 from mak.schedule import levels
 from mak.store import Store
-from mak.waves import Run, Stop, Waves
+from mak.waves import Waves
 
 #: Grounds a repair plan and has it reviewed; returns it as it is to be carried out, None: declined.
 ReviewRepair = Callable[[Plan], Awaitable[Plan | None]]
@@ -141,7 +146,7 @@ class Rounds:
         while True:
             waves = self._rounds[-1]
             await waves.walk()
-            left = await waves.left_over()
+            left = await _left_over(waves)
             plan = await self._repairs(waves, left)
             if plan is None:
                 return
@@ -183,7 +188,7 @@ class Rounds:
         waves.release()
         number = len(self._rounds)
         sources = sources_at(self._store, self._store.tip())
-        plan = repair.plan_repairs(number, waves.plan, left, waves.again(left), sources)
+        plan = repair.plan_repairs(number, waves.plan, left, _again(waves, left), sources)
         told = tuple(map(str, left))
         self._log.emit(events.RepairPlanned(number, levels(plan), told))
         self._log.flush()
@@ -249,6 +254,60 @@ class Rounds:
                     was = found[task.repairs]
                     found[task.repairs] = replace(was, state=TaskState.DONE, reason=by)
         return found
+
+
+# ------------------------------------------------------------------------------ what is left
+
+
+async def _left_over(waves: Waves) -> list[Left]:
+    """Return all of it: tasks left out, findings on the branch, and gates that fail there."""
+    found = [item for items in waves.left.values() for item in items]
+    known = {_key(item) for item in found}
+    states = waves.scheduler.states
+    lost = [
+        turn.task
+        for name, turn in waves.turns.items()
+        if states[name] in (TaskState.FAILED, TaskState.SKIPPED)
+    ]
+    found += (item for item in _debts(waves, lost) if _key(item) not in known)
+    gates = await on_branch(waves.run, waves.tip, waves.draft.sources)
+    found += (item for item in gates if _key(item) not in known)
+    known = {_key(item) for item in found}
+    found += (
+        Left(each, task)
+        for task in lost
+        for each in task.obligations
+        if not each.landed and (each.check, each.site) not in known
+    )
+    return found
+
+
+def _again(waves: Waves, left: Sequence[Left]) -> list[Task]:
+    """Return the tasks that were not begun because one failed that comes back."""
+    back = {item.task.id for item in left if item.task}
+    because = waves.scheduler.because
+    return [turn.task for task, turn in waves.turns.items() if because.get(task) in back]
+
+
+def _debts(waves: Waves, lost: Sequence[Task]) -> Iterator[Left]:
+    """Yield what the checks find on the branch since the run began, and did not before."""
+    run, now = waves.run, waves.draft.sources
+    if len(run.landed) < 2 and not lost:
+        return  # one wave, which was checked as a whole
+    for finding in found_since(run, now):
+        sites = repair.places(finding)
+        paths = {finding.node.path, *(site.path for site in sites)}
+        missing = (finding.provider,) if finding.provider else ()
+        owner = next(repair.touching(lost, [*sites, finding.node, *missing]), None)
+        keeps = repair.added(paths, run.before, now)
+        goals = tuple(t.goal for t in repair.touching(waves.plan.tasks, [finding.node]))
+        for site in sites:
+            obligation = Obligation(finding.check, finding.message, site, keeps)
+            yield Left(obligation, owner, (site,), (finding.node.node,), missing, goals)
+
+
+def _key(item: Left) -> tuple[str, NodeId | None]:
+    return item.obligation.check, item.obligation.site
 
 
 _SAID = {

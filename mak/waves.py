@@ -12,19 +12,16 @@ wave is over) is one state machine over the same few tables. Verdicts are `mak.j
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-
-from anyio.abc import TaskGroup
+from dataclasses import replace
 
 from mak import events, repair, runlog
-from mak.agents import Agent, Assignment, Reach, context, open_agents
+from mak.agents import Agent, Assignment, context, open_agents
 from mak.asking import Arrival, Desk, Turn
 from mak.assembly import Settled, assemble, of_finding, units
-from mak.config import Config, When
+from mak.config import When
 from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
-from mak.gates import Gates, Red, halve
-from mak.gates.narrow import narrow, reached
-from mak.gates.reading import paths as paths_of_failures
+from mak.gates import Red, halve
+from mak.gating import judged, left_red, named, owes
 from mak.judge import (
     Accept,
     Again,
@@ -32,7 +29,6 @@ from mak.judge import (
     Planned,
     Verdict,
     Widen,
-    check_between,
     check_wave,
     digest,
     judge,
@@ -41,15 +37,9 @@ from mak.judge import (
 from mak.landing import merge_bytes, sources_at, versions, wave_message
 from mak.locking import locker
 from mak.model import (
-    Delete,
-    Edit,
-    Finding,
-    Insert,
-    Locking,
     NodeId,
     Obligation,
     Plan,
-    Replace,
     Reply,
     RunState,
     Spend,
@@ -61,11 +51,11 @@ from mak.model import (
 )
 from mak.providers.policy import Policy
 from mak.repair import Left
-from mak.runlog import Parked, RunLog
+from mak.run import Run, Stop
 from mak.schedule import Scheduler, Wave, exclude, locks_for
-from mak.source import Draft, Shown, Sources, View, path_of
+from mak.source import Draft, Shown, View, path_of
 from mak.source.names import references
-from mak.store import Committed, Moved, Store, WaveHeld, WaveWrite
+from mak.store import Committed, Moved, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
 WIDENINGS = 2
@@ -93,52 +83,6 @@ HALTING = frozenset(
 
 
 _UNDER_WAY = (TaskState.PENDING, TaskState.RUNNING, TaskState.SETTLED)
-
-
-class Stop(Exception):
-    """The walk ends early; what landed stays, what was answered is kept."""
-
-    def __init__(self, state: RunState, reason: str) -> None:
-        super().__init__(reason)
-        self.state = state
-
-
-@dataclass(slots=True)
-class Run:
-    """What the plans of one run share."""
-
-    store: Store
-    log: RunLog
-    config: Config
-    agents: Sequence[Agent]
-    max_agents: int
-    hooks: bool
-    #: The commit that the run began with (empty: none), and its files.
-    base: str
-    before: Sources
-    gates: Gates
-    group: TaskGroup
-    reach: Reach
-    #: What the run took so far, planning first.
-    spent: list[Spend]
-    parked: dict[tuple[str, int], Parked]
-    landed: list[WaveOutcome] = field(default_factory=list)
-    #: Files that the run's commits changed.
-    touched: set[str] = field(default_factory=set)
-    findings: list[Finding] = field(default_factory=list)
-    #: What every task of the run was to do.
-    goals: dict[str, str] = field(default_factory=dict)
-    locking: Locking = Locking.APPEND
-    #: Gates that failed on what was committed, since a task to come is to see to it, with the tree
-    #: that they are compared with.
-    owed: dict[str, str] = field(default_factory=dict)
-    remarks: set[str] = field(default_factory=set)
-
-    def remark(self, text: str) -> None:
-        """Say something once."""
-        if text not in self.remarks:
-            self.remarks.add(text)
-            self.log.emit(events.Remark(text))
 
 
 class Waves:
@@ -675,7 +619,11 @@ class Waves:
 
     def _discharged(self) -> bool:
         """Check that no obligation of the wave's repairs holds any more; else ask them again."""
-        wrong = {task: found for task in self._repairs() if (found := self._owes(task))}
+        wrong = {}
+        for task in self._repairs():
+            entry = self.settled.get(task)
+            if found := owes(self.run, self.draft, self.turns[task].task, entry):
+                wrong[task] = found
         for task, (obligation, subject) in wrong.items():
             self._turn_down(task, [(obligation.check, subject, "")], obligation)
         if wrong:
@@ -688,36 +636,6 @@ class Waves:
         tasks = wave.tasks if wave else ()
         return (t for t in answered if t in tasks and self.turns[t].task.obligations)
 
-    def _owes(self, task_id: str) -> tuple[Obligation, str] | None:
-        """Return an obligation that the answer of a repair does not discharge, and why not."""
-        obligations = self.turns[task_id].task.obligations
-        first = obligations[0]
-        wants_change = not all(each.landed for each in obligations)
-        if wants_change and not self._changes_something(task_id):
-            return first, "what was asked for is not on the branch, so a change is required"
-        now = self.draft.sources
-        if gone := repair.lost(obligations, now):
-            return first, f"{_list(gone)} was asked for and has to stay; put it right instead"
-        before = self.run.before
-        if back := repair.taken_back(obligations, before, self.draft.base, now):
-            return first, f"{_list(back)} is as before the run; that takes back what was asked for"
-        for obligation, finding in repair.live(obligations, self._found_since(self.draft.changes)):
-            return obligation, finding.message
-        return None
-
-    def _changes_something(self, task: str) -> bool:
-        entry = self.settled.get(task)
-        was, now = self.draft.base, self.draft.sources
-        return entry is not None and any(
-            not isinstance(edit, Replace) or digest(was, edit.node) != digest(now, edit.node)
-            for edit in entry.reply.edits
-        )
-
-    def _found_since(self, changes: Collection[str]) -> Sequence[Finding]:
-        """Return what the checks that look beyond a file find since the run began."""
-        paths = sorted({*self.run.touched, *changes})
-        return check_between(self.run.before, self.draft.sources, paths, references)
-
     def _turn_down(
         self, task_id: str, told: Sequence[tuple[str, str, str]], obligation: Obligation | None
     ) -> None:
@@ -727,6 +645,8 @@ class Waves:
         """
         turn = self.turns[task_id]
         entry = self.settled.pop(task_id, None)
+        if entry is None and task_id not in self.unchanged:
+            return  # asked again, or skipped, with what it builds on
         reply = entry.reply if entry else self.unchanged.pop(task_id)
         is_last = turn.rejected + 1 >= self.config.attempts
         check = told[0][0]
@@ -771,7 +691,7 @@ class Waves:
         names = {*self.run.gates.names(When.WAVE), *owed}
         if not names or not self.draft.changes:
             return True
-        reds = await self._judged(self.draft, names, tuple(self.settled), owed, confirm=True)
+        reds = await self._judged(self.draft, names, owed, self.settled, confirm=True)
         if self.store.tip() != self.tip:
             return False
         if on_branch := [red for red in reds if red.gate in owed]:
@@ -785,7 +705,8 @@ class Waves:
         if not reds:
             return True
         if self.plan.atomic:
-            self.run.findings += (self._left_red(red).finding() for red in reds)
+            now = self.draft.base
+            self.run.findings += (left_red(self.run, red, now).finding() for red in reds)
             raise Stop(RunState.FAILED, f"{reds[0].check}: {reds[0].subject}")
         groups = units(self.draft.base, self.settled, self.planned.nodes, references)
         blamed: dict[tuple[tuple[str, ...], ...], tuple[Red, ...]] = {}
@@ -795,7 +716,7 @@ class Waves:
             draft, misfits = assemble(self.draft.base, chosen)
             if misfits or check_wave(draft, self.planned.nodes, references):
                 return False
-            found = await self._judged(draft, names, tuple(chosen), owed, confirm=False)
+            found = await self._judged(draft, names, owed, chosen, confirm=False)
             blamed[parts[-1:]] = found
             return not found
 
@@ -821,34 +742,17 @@ class Waves:
         self,
         draft: Draft,
         names: Collection[str],
-        tasks: tuple[str, ...],
         owed: Collection[str],
+        settled: Collection[str],
         *,
         confirm: bool,
     ) -> tuple[Red, ...]:
-        files = {path: file.data if file else None for path, file in draft.changes.items()}
-        tree = self.store.prospective(self.tip, files)
-        parent = self.store.prospective(self.tip, {})
-        tests: list[str] | None = None
-
-        def narrowed(command: str) -> str:
-            nonlocal tests
-            if tests is None:
-                tests = reached(draft.sources, draft.base, draft.changes)
-            return narrow(command, self.store.prefix, draft.sources, tests)
-
-        return await self.run.gates.judge(
-            tree,
-            lambda gate: self.run.owed[gate] if gate in owed else parent,
-            names,
-            tasks=tasks,
-            narrowed=narrowed,
-            confirm=confirm,
-        )
+        tasks = tuple(settled)
+        return await judged(self.run, draft, self.tip, names, tasks, owed, confirm=confirm)
 
     def _is_awaited(self, red: Red) -> bool:
         """Whether a task to come is to write in a file that fails; then it has a chance to."""
-        files = {f"{self.store.prefix}{path}" for path in paths_of_failures(red.new)}
+        files = named(self.run, red)
         wave = self.scheduler.wave()
         coming = [
             task.id
@@ -864,98 +768,6 @@ class Waves:
             f"{red.check} fails, and {', '.join(coming)} is still to come: {red.subject}"
         )
         return True
-
-    # ------------------------------------------------------------------------ what is left
-
-    async def left_over(self) -> list[Left]:
-        """Return what the plan leaves broken, or left out, once its waves are through."""
-        found = [item for items in self.left.values() for item in items]
-        known = {(item.obligation.check, item.obligation.site) for item in found}
-        lost = [turn.task for turn in self.turns.values() if self._is_lost(turn.task.id)]
-        found += (item for item in self._debts(lost) if _key(item) not in known)
-        found += [item for item in await self._owed_gates() if _key(item) not in known]
-        known = {(item.obligation.check, item.obligation.site) for item in found}
-        for task in lost:
-            for each in task.obligations:
-                if not each.landed and (each.check, each.site) not in known:
-                    found.append(Left(each, task))
-        return found
-
-    def again(self, left: Sequence[Left]) -> list[Task]:
-        """Return the tasks that were not begun because one failed that comes back."""
-        back = {item.task.id for item in left if item.task}
-        because = self.scheduler.because
-        return [turn.task for task, turn in self.turns.items() if because.get(task) in back]
-
-    def _is_lost(self, task: str) -> bool:
-        return self.scheduler.states[task] in (TaskState.FAILED, TaskState.SKIPPED)
-
-    def _debts(self, lost: Sequence[Task]) -> Iterator[Left]:
-        """Yield what the checks find on the branch since the run began, and did not before."""
-        if len(self.run.landed) < 2 and not lost:
-            return  # one wave, which was checked as a whole
-        for finding in self._found_since(()):
-            sites = repair.places(finding)
-            paths = {finding.node.path, *(site.path for site in sites)}
-            missing = (finding.provider,) if finding.provider else ()
-            owner = next(repair.touching(lost, [*sites, finding.node, *missing]), None)
-            keeps = repair.added(paths, self.run.before, self.draft.sources)
-            about = repair.touching(self.plan.tasks, [finding.node])
-            for site in sites:
-                yield Left(
-                    Obligation(finding.check, finding.message, site, keeps),
-                    owner,
-                    (site,),
-                    (finding.node.node,),
-                    missing,
-                    tuple(task.goal for task in about),
-                )
-
-    async def _owed_gates(self) -> list[Left]:
-        """Let gates judge what is on the branch: those that judge at the end, or were put off."""
-        run = self.run
-        names = {*run.gates.names(When.END), *run.owed}
-        if not names or not run.landed:
-            return []
-        base = self.store.prospective(run.base, {})
-        tree = self.store.prospective(self.tip, {})
-
-        def against(gate: str) -> str:
-            return run.owed.get(gate, base)
-
-        reds = await run.gates.judge(tree, against, names, confirm=True)
-        run.owed = {red.gate: against(red.gate) for red in reds}
-        return [await self._since(red, against(red.gate)) for red in reds]
-
-    async def _since(self, red: Red, base: str) -> Left:
-        """Return what a gate fails with on the branch, with the tasks of the wave it began with."""
-        low, high = 0, len(self.run.landed) - 1
-        while low < high:
-            middle = (low + high) // 2
-            tree = self.store.prospective(self.run.landed[middle].commit, {})
-            if await self.run.gates.judge(tree, lambda gate: base, [red.gate]):
-                high = middle
-            else:
-                low = middle + 1
-        return self._left_red(red, self.run.landed[low].tasks)
-
-    def _left_red(self, red: Red, tasks: Collection[str] = ()) -> Left:
-        """Return a red gate with what these tasks changed, and what others did in files it names.
-
-        Files that it names and nobody changed are there to be read.
-        """
-        files = {f"{self.store.prefix}{path}" for path in paths_of_failures(red.new)}
-        landed = {task for wave in self.run.landed for task in wave.tasks}
-        nodes: dict[NodeId, str] = {}
-        for (task, _), parked in self.run.parked.items():
-            for node in map(_edited, parked.reply.edits) if task in landed else ():
-                if node is not None and (task in tasks or node.path in files):
-                    nodes[node] = self.run.goals[task]
-        named = [NodeId(path) for path in sorted(files) if path in self.draft.base]
-        reads = tuple(file for file in named if file.path not in {node.path for node in nodes})
-        obligation = Obligation(red.check, red.subject, evidence=red.output)
-        goals = tuple(dict.fromkeys(nodes.values()))
-        return Left(obligation, None, tuple(nodes), reads, goals=goals)
 
     # ------------------------------------------------------------------------ the end
 
@@ -985,26 +797,8 @@ def halts(error: AgentError) -> bool:
     return error.kind in HALTING
 
 
-def _key(item: Left) -> tuple[str, NodeId | None]:
-    return item.obligation.check, item.obligation.site
-
-
 def _in(task: str, parts: Sequence[Sequence[str]]) -> bool:
     return any(task in part for part in parts)
-
-
-def _edited(edit: Edit) -> NodeId | None:
-    """Return the node that an edit changes, as far as it was there before."""
-    match edit:
-        case Replace(node) | Delete(node):
-            return node
-        case Insert(parent):
-            return parent
-    return None
-
-
-def _list(nodes: Sequence[NodeId]) -> str:
-    return ", ".join(map(str, nodes))
 
 
 def _skipped(because: str) -> str:

@@ -233,9 +233,9 @@ BREAKING = [
         REGISTERING,
         {
             "one": [table('"a": 1')],
-            "two": [table('"a": 1', '"a": 2'), table('"a": 1', '"b": 2')],
+            "two": [table('"a": 2'), table('"b": 2')],
         },
-        "duplicate-key",
+        "merge",
         holds={"reg.py": '"a": 1,\n    "b": 2'},
     ),
     Story(
@@ -342,7 +342,7 @@ QUIET = [
         "two keys of one registry",
         {"reg.py": REGISTRY},
         REGISTERING,
-        {"one": [table('"a": 1')], "two": [table('"a": 1', '"b": 1')]},
+        {"one": [table('"a": 1')], "two": [table('"b": 1')]},
         holds={"reg.py": '"a": 1,\n    "b": 1'},
     ),
     Story(
@@ -428,7 +428,11 @@ def test_what_is_right_passes_without_a_word(make_road, story: Story) -> None:
 # ------------------------------------------------------------------------------- and if it is not
 
 
-@pytest.mark.parametrize("story", BREAKING, ids=lambda story: story.name)
+#: Who insists on its text of a table is let write it alone, having seen the other's.
+STUBBORN = [story for story in BREAKING if story.check != "merge"]
+
+
+@pytest.mark.parametrize("story", STUBBORN, ids=lambda story: story.name)
 def test_what_nobody_puts_right_is_reported_and_not_on_the_branch(make_road, story: Story) -> None:
     """The same shapes with agents that only ever give their first answer."""
     road = make_road(dict(story.files))
