@@ -303,6 +303,13 @@ def test_what_every_task_would_meet_holds_the_run_and_it_can_go_on(site, monkeyp
     assert usage["calls"] == site.server.streams == 4
 
 
+def test_each_call_has_its_own_deadline_within_that_of_the_task(site):
+    site.server.scripts["n1 = shop.py::net"] = [Turn("x" * 800, drip=0.02), GOOD]
+    assert site.run(config="timeouts: {attempt: 0.3}\n") == 0
+    assert site.holds("net", "total", "count")
+    assert len(site.asked("n1 = shop.py::net")) == 2
+
+
 def plan(**parts: Any) -> Turn:
     """Return a planner's answer."""
     return Turn(json.dumps({**PLAN, **parts}))
