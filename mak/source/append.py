@@ -137,11 +137,12 @@ def _parts(file: SourceFile, node: Node) -> Iterator[str]:
         yield from _tables(body)
         yield from _calls(body)
     elif node.kind in _FUNCTIONS and len(body) == 1:
-        yield from _in_function(getattr(body[0], "body", []))
+        yield from _in_function(body[0])
 
 
-def _in_function(body: Sequence[ast.stmt]) -> Iterator[str]:
+def _in_function(function: ast.stmt) -> Iterator[str]:
     """Yield what grows in a function that hardly does anything else."""
+    body: Sequence[ast.stmt] = getattr(function, "body", [])
     steps = [s for s in body if not _is_docstring(s) and not isinstance(s, ast.Pass)]
     if len(steps) == 1 and isinstance(steps[0], ast.With | ast.AsyncWith):
         steps = steps[0].body
@@ -154,6 +155,19 @@ def _in_function(body: Sequence[ast.stmt]) -> Iterator[str]:
     for name, size in runs:
         if 2 * size >= len(work):
             yield f"calls of `{name}`"
+    if len(work) == 1 and (name := _first_entry(function, work[0])):
+        yield f"calls of `{name}`"
+
+
+def _first_entry(function: ast.stmt, node: ast.stmt) -> str:
+    """Return what a function calls that makes one entry, by its key, in what it is given."""
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner)), [ast.Constant(str()), *_])) if (
+            isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        ):
+            given = {arg.arg for arg in (*function.args.posonlyargs, *function.args.args)}
+            return _entry(node) if owner in given - {"self", "cls"} else ""
+    return ""
 
 
 def _is_docstring(node: ast.stmt) -> bool:

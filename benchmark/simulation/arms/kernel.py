@@ -147,7 +147,7 @@ async def _run(
     result.allowed = forecast(
         plan,
         capacity=agents,
-        appends=kernel.appends(plan, sources, locking),
+        locks=locker(plan.tasks, sources, locking),
         duration=lambda task: took[task],
     ).least
     writes = Counter(str(node) for task in plan.tasks for node in task.writes)

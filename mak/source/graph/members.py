@@ -30,7 +30,7 @@ def has(names: Names, owner: Module | Variable, name: str) -> Has:
 
 
 def _module_has(names: Names, path: str, name: str) -> Has:
-    if names.attribute(path, name) is not None:
+    if names.attribute(path, name) is not None or _is_submodule(names, path, name):
         return Has.YES
     if name.startswith("__") or not path.endswith(".py") or names.facts(path) is None:
         return Has.MAYBE
@@ -42,6 +42,13 @@ def _module_has(names: Names, path: str, name: str) -> Has:
         if any(other.startswith((inside, folder)) for other in names.sources.paths):
             return Has.MAYBE  # an extension, a folder, or a module that is made by the build
     return Has.NO
+
+
+def _is_submodule(names: Names, path: str, name: str) -> bool:
+    if path.rpartition("/")[2] not in ("__init__.py", "__init__.pyi"):
+        return False
+    found = names.modules.imported(1, name, path)
+    return found is not None and not found.endswith("/")
 
 
 def is_open(names: Names, path: str) -> bool:
