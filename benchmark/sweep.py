@@ -27,6 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmark.analysis.figures import draw
 from benchmark.analysis.table import report
 from benchmark.simulation import clock
 from benchmark.simulation.arms import ARMS
@@ -64,8 +65,8 @@ def cells(config: dict[str, Any]) -> Iterator[Cell]:
     for shape, agents, entry, seed, arm in product(
         config["shapes"], config["agents"], config["entries"], config["seeds"], config["arms"]
     ):
-        if shape in ("imports", "disjoint") and entry != config["entries"][0]:
-            continue  # no entries there of which the form could differ
+        if shape not in entry.get("shapes", config["shapes"]):
+            continue
         count = 1 if arm == "sequential" else agents
         cell = Cell(arm, shape, count, entry["lines"], entry["sort"], seed, config["tasks"])
         if cell not in done:
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--fresh", action="store_true", help="start over")
     parser.add_argument("--render-only", action="store_true", help="only report what is there")
+    parser.add_argument("--figures", action="store_true", help="draw (needs matplotlib)")
     parser.add_argument("--jobs", type=int, default=2, help="cells at a time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -115,6 +117,8 @@ def main() -> None:
                 print(f"\r{number} of {len(todo)} ", end="", file=sys.stderr, flush=True)
     rows = [row for name in config["arms"] for row in known[name]]
     print(report(rows, folder))
+    if options.figures:
+        print(*draw(rows, folder), sep="\n")
 
 
 def read(path: Path) -> list[dict[str, Any]]:

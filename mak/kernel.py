@@ -115,6 +115,8 @@ class Options:
     hooks: bool = False
     #: How finely the run locks; anything but the default is for comparison.
     locking: Locking = Locking.APPEND
+    #: Agents to give tasks to as they are, instead of opening `models`.
+    agents: tuple[Agent, ...] = ()
     #: Endpoints, keys and folders of the person.
     setup: Setup = field(default_factory=Setup)
 
@@ -131,7 +133,7 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
     store.hide(options.config.files)
     run_id = _new_id()
     reach = _reach(options)
-    agents = open_agents(options.models, reach)
+    agents = options.agents or open_agents(options.models, reach)
     async with _entered(store, run_id):
         log = RunLog.start(store, _meta(run_id, store, request, options), options.emit)
         _tell(store, log, recovered=False)

@@ -120,10 +120,11 @@ class Workload:
         end = next(i for i in range(start, len(lines)) if lines[i].startswith(place.closes))
         at = end
         if self.sort:
+            first = next(i for i, line in enumerate(entry.lines) if _key(line))
             for i in range(start, end):
                 key = _key(lines[i])
                 if key and key > entry.key:
-                    at = i
+                    at = i - first
                     break
         made = [f"{place.indent}{line}\n" for line in entry.lines]
         return "".join((*lines[:at], *made, *lines[at:]))
@@ -182,7 +183,7 @@ class Workload:
                 block = f"\n{''.join(f'{place.indent}{line}{chr(10)}' for line in entry.lines)}"
                 count += len(entry.lines) if files[place.path].count(block) == 1 else 0
             for path, statement in job.imports:
-                count += files[path].splitlines().count(statement) == 1
+                count += _imported(files[path]).count(statement) == 1
         return count
 
     def passed(self, files: dict[str, str]) -> int:
@@ -213,6 +214,20 @@ class Workload:
         except SyntaxError:
             return False
         return True
+
+
+def _imported(text: str) -> list[str]:
+    """Return what a file imports, a name a statement, however the statements are grouped."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return text.splitlines()
+    return [
+        f"from {node.module} import {name.name}"
+        for node in body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    ]
 
 
 def _key(line: str) -> str:

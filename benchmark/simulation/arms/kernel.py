@@ -14,9 +14,9 @@ from benchmark.simulation.result import Result
 from benchmark.simulation.workload import Entry, Job, Place, Workload
 from mak import events, kernel
 from mak.agents import Assignment
-from mak.agents.registry import AGENTS, Kind
 from mak.config import Config
 from mak.landing import sources_at
+from mak.locking import locker
 from mak.model import (
     AddImport,
     Edit,
@@ -101,7 +101,6 @@ async def _run(
     create(root, workload.files)
     result = Result(critical=critical(workload.jobs, model))
     agent = _Modelled(workload, model, result)
-    kinds = dict(AGENTS)
     asked: dict[str, float] = {}
     waiting: dict[str, float] = {}
 
@@ -119,25 +118,18 @@ async def _run(
     with Store.open(root) as store:
         sources = sources_at(store, store.tip())
         plan = Plan("simulated", tuple(_task(job, sources) for job in workload.jobs))
-        AGENTS["modelled"] = Kind("modelled", "a modelled agent", lambda *_: agent, _no_planner)
-        try:
-            began = clock.now()
-            outcome = await kernel.run(
-                store,
-                plan,
-                kernel.Options(
-                    config=Config(),
-                    models=("modelled",),
-                    planner="builtin",
-                    max_agents=agents,
-                    emit=emit,
-                    locking=locking,
-                ),
-            )
-            result.makespan = clock.now() - began
-        finally:
-            AGENTS.clear()
-            AGENTS.update(kinds)
+        options = kernel.Options(
+            config=Config(),
+            models=("builtin",),
+            planner="builtin",
+            max_agents=agents,
+            emit=emit,
+            locking=locking,
+            agents=(agent,),
+        )
+        began = clock.now()
+        outcome = await kernel.run(store, plan, options)
+        result.makespan = clock.now() - began
     if outcome.state is not RunState.DONE:
         raise RuntimeError(f"the run ended as {outcome.state}: {outcome.reason}")
     result.conflicts = sum(outcome.tasks[t].attempts - 1 for t in outcome.tasks)
@@ -175,7 +167,3 @@ def _node(place: Place, sources: Sources) -> NodeId:
         if place.symbol in node.names or node.id.symbol == place.symbol:
             return node.id
     raise ValueError(f"{place.path} has no {place.symbol}")
-
-
-def _no_planner(*_: object) -> object:
-    raise NotImplementedError("modelled agents do not plan")
