@@ -84,7 +84,7 @@ def lowest(times: int, once: Callable[[], Spent]) -> Spent:
 
 @dataclass(frozen=True)
 class Work:
-    """One edit: a function of a file gets another return value."""
+    """One edit: a function of a file gets another statement, and returns what that makes."""
 
     path: str
     index: int
@@ -126,9 +126,11 @@ class Material:
         """Return the text of a function."""
         start = self.salt * 10_000 + number
         lines = [f"    x{i} = argument * {i} + {start} % {index + 1}\n" for i in range(STATEMENTS)]
+        if value:
+            lines.append(f"    result = x1 if other is None else function0(other, x{value % 5})\n")
         return (
             f'def function{index}(argument, other=None):\n    """Compute {index}."""\n'
-            f"{''.join(lines)}    return x0 + {value}\n"
+            f"{''.join(lines)}    return {'result' if value else 'x0'} + {value}\n"
         )
 
     def work(self, tasks: int) -> list[Work]:
