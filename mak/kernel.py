@@ -58,6 +58,7 @@ from mak.schedule import Forecast, forecast, levels
 from mak.source import Conflict, Sources, decode, merge, split
 from mak.source.collector import calm
 from mak.store import Store, Undone
+from mak.store import undo as undo_waves
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 
@@ -217,7 +218,10 @@ def undo(store: Store, run_id: str) -> Undone:
         result = merge(*cut, newer=newer)
         return tuple(map(str, result.nodes)) if isinstance(result, Conflict) else result.data
 
-    return store.undo(run_id, merged, lambda path, data: versions(split(data, path, newer=newer)))
+    def nodes(path: str, data: bytes) -> list[tuple[str, bytes]]:
+        return versions(split(data, path, newer=newer))
+
+    return undo_waves(store, run_id, merged, nodes)
 
 
 # ------------------------------------------------------------------------------------ planning

@@ -6,7 +6,17 @@ by git's own plumbing, and refs are only ever created and moved.
 
 from mak.store.locks import Held, LockRow
 from mak.store.store import Store
-from mak.store.undo import Undone
+from mak.store.undo import Undone, undo
 from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite
 
-__all__ = ["Committed", "Held", "LockRow", "Moved", "Store", "Undone", "WaveHeld", "WaveWrite"]
+__all__ = [
+    "Committed",
+    "Held",
+    "LockRow",
+    "Moved",
+    "Store",
+    "Undone",
+    "WaveHeld",
+    "WaveWrite",
+    "undo",
+]

@@ -10,20 +10,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pygit2
 
 from mak.errors import StoreError
 from mak.store import journal, note, refs, settle
+from mak.store.ground import Ground
 from mak.store.guard import FileLock
 from mak.store.journal import Journal
 from mak.store.repository import Repository
 from mak.store.settle import Restless
 from mak.store.worktree import Worktree
-
-if TYPE_CHECKING:
-    from mak.store.store import Store
 
 #: Times that it starts over because something else is at work on the index or a file.
 _TRIES = 20
@@ -39,29 +36,29 @@ class _Occupied(StoreError):
     """A person's git holds the index, and not for a moment."""
 
 
-def recover(store: Store) -> list[str]:
+def recover(ground: Ground) -> list[str]:
     """Finish, or take back, a wave that a dead process left half done; say what was done.
 
     Raises StoreError when something else stays in the way; nothing is lost then, and it can be
     called again.
     """
-    with store.wave_lock.held():
-        return recover_locked(store)
+    with ground.wave_lock.held():
+        return recover_locked(ground)
 
 
-def recover_locked(store: Store) -> list[str]:
+def recover_locked(ground: Ground) -> list[str]:
     """Do as `recover` does, for a caller that holds the wave's lock."""
-    note.drop_stale_lock(store.repository.git_dir)
+    note.drop_stale_lock(ground.repository.git_dir)
     sentences: list[str] = []
     for left in reversed(range(_TRIES)):
-        found = store.state.read()[1].wave
+        found = ground.state.read()[1].wave
         if found is None:
             return sentences
         entry = Journal.from_json(dict(found))
         try:
-            with _owner_is_gone(store, entry) as repository:
+            with _owner_is_gone(ground, entry) as repository:
                 if repository is not None:
-                    sentences.append(_Recovery(store, entry, repository).carry_out())
+                    sentences.append(_Recovery(ground, entry, repository).carry_out())
         except Restless:
             time.sleep(_PAUSE)
         except StoreError as error:
@@ -73,10 +70,10 @@ def recover_locked(store: Store) -> list[str]:
     )
 
 
-def take_back(store: Store, entry: Journal, why: str) -> None:
+def take_back(ground: Ground, entry: Journal, why: str) -> None:
     """Undo what a wave of this very process did to index and files, and say so in the state."""
     if entry.root:
-        worktree = Worktree.of(store.repository)
+        worktree = Worktree.of(ground.repository)
         for left in reversed(range(_TRIES)):
             try:
                 settle.sweep(worktree, entry)
@@ -89,31 +86,31 @@ def take_back(store: Store, entry: Journal, why: str) -> None:
                 if "index.lock" not in str(error) or not left:
                     raise
                 time.sleep(_PAUSE)
-    journal.abandon(store.state, store.repository, entry, why)
+    journal.abandon(ground.state, ground.repository, entry, why)
 
 
 @contextmanager
-def _owner_is_gone(store: Store, entry: Journal) -> Iterator[Repository | None]:
+def _owner_is_gone(ground: Ground, entry: Journal) -> Iterator[Repository | None]:
     """Hold the wave lock of the worktree that a journal is from; yield that worktree.
 
     Yields None when its owner was alive, and has ended the wave while we waited.
     """
     git_dir = Path(entry.git_dir)
-    if git_dir == store.repository.git_dir:
-        yield store.repository
+    if git_dir == ground.repository.git_dir:
+        yield ground.repository
         return
     if not git_dir.exists():
-        yield Repository(git_dir, store.repository.common_dir, None, "")
+        yield Repository(git_dir, ground.repository.common_dir, None, "")
         return
     lock = FileLock(git_dir / "mak" / "wave.lock")
     try:
         with lock.held():
-            if (store.state.read()[1].wave or {}).get("commit") != entry.commit:
+            if (ground.state.read()[1].wave or {}).get("commit") != entry.commit:
                 yield None
                 return
             note.drop_stale_lock(git_dir)
             root = Path(entry.root) if entry.root else None
-            repository = Repository(git_dir, store.repository.common_dir, root, "")
+            repository = Repository(git_dir, ground.repository.common_dir, root, "")
             repository.branch = entry.branch
             yield repository
     finally:
@@ -123,8 +120,8 @@ def _owner_is_gone(store: Store, entry: Journal) -> Iterator[Repository | None]:
 class _Recovery:
     """Ends one wave."""
 
-    def __init__(self, store: Store, entry: Journal, repository: Repository) -> None:
-        self.store = store
+    def __init__(self, ground: Ground, entry: Journal, repository: Repository) -> None:
+        self.ground = ground
         self.entry = entry
         #: As the worktree sees it that the wave was committed from.
         self.repository = repository
@@ -145,9 +142,9 @@ class _Recovery:
         entry = self.entry
         if self._is_elsewhere():
             return self._superseded("")
-        name = self.store.repository.branch_ref
-        branch = refs.locked(self.store.repository, name, timeout=_PATIENCE, stale_after=None)
-        with note.locking(self.store.repository) as locked, branch as ref:
+        name = self.ground.repository.branch_ref
+        branch = refs.locked(self.ground.repository, name, timeout=_PATIENCE, stale_after=None)
+        with note.locking(self.ground.repository) as locked, branch as ref:
             locked()
             if ref.target not in (entry.commit, self._base(ref.target)):
                 return self._superseded(ref.target)
@@ -157,14 +154,14 @@ class _Recovery:
                 return self._superseded(ref.target)
             if edited and not is_on:
                 why = f"{', '.join(edited)} changed since"
-                journal.abandon(self.store.state, self.store.repository, entry, why)
+                journal.abandon(self.ground.state, self.ground.repository, entry, why)
                 return (
                     f"took back {entry}, which had been cut off: {', '.join(edited)} changed since "
                     "and was left as it is"
                 )
             if not is_on:
                 ref.move(entry.commit, f"mak: {entry} (recovered)")
-        journal.finish(self.store.state, self.store.repository, entry)
+        journal.finish(self.ground.state, self.ground.repository, entry)
         where = f"{entry.branch.removeprefix('refs/heads/')} is at {entry.commit[:10]}"
         kept = f"; your change of {', '.join(edited)} is kept" if edited else ""
         return f"finished {entry}, which had been cut off: {where}{kept}"
@@ -176,7 +173,7 @@ class _Recovery:
 
     def _is_elsewhere(self) -> bool:
         """Whether the branch was a detached HEAD, and HEAD is on a branch since."""
-        repository = self.store.repository
+        repository = self.ground.repository
         return repository.branch_ref == "HEAD" and repository.head() != repository.branch
 
     def _follows(self) -> bool:
@@ -192,7 +189,7 @@ class _Recovery:
         deadline = time.monotonic() + _ORPHAN
         while lock.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        made = self.store.repository.handle[self.entry.commit]
+        made = self.ground.repository.handle[self.entry.commit]
         assert isinstance(made, pygit2.Commit)
         with suppress(FileNotFoundError):
             if lock.stat().st_mtime <= made.commit_time + _OURS:
@@ -214,7 +211,7 @@ class _Recovery:
 
     def _superseded(self, tip: str) -> str:
         """End a wave whose branch has gone on without us."""
-        entry, states, repository = self.entry, self.store.state, self.store.repository
+        entry, states, repository = self.entry, self.ground.state, self.ground.repository
         handle = repository.handle
         if tip == entry.commit or (
             tip and tip in handle and handle.descendant_of(tip, entry.commit)

@@ -12,14 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pygit2
 
 from mak.errors import StoreError
-
-if TYPE_CHECKING:
-    from mak.store.repository import Repository
+from mak.store.repository import Repository
 
 #: Seconds a ``.lock`` must stay unchanged before whoever may remove it does. Its only other
 #: owners are ``git pack-refs``, ``gc`` and ``fetch``, which hold it for milliseconds.
@@ -72,19 +69,10 @@ def locked(
             except (pygit2.GitError, OSError) as error:
                 raise StoreError(f"moving {name}: {error}") from error
 
-        yield LockedRef(name, read(handle, name), move)
+        yield LockedRef(name, repository.ref(name), move)
     finally:
         # Frees the transaction, which drops a lock that was not used up by `move`.
         transaction.__exit__(Exception, None, None)
-
-
-def read(handle: pygit2.Repository, name: str) -> str:
-    """Return the commit id that a ref resolves to; empty when there is no such ref."""
-    try:
-        target = handle.references[name].resolve().target
-    except KeyError:
-        return ""
-    return str(target)
 
 
 def lock_path(repository: Repository, name: str) -> Path:

@@ -21,7 +21,7 @@ from pygit2.enums import ReferenceType
 
 from mak.errors import RepositoryRefused, StoreError, UsageError
 from mak.model import DETACHED
-from mak.store import kinds, objects, refs
+from mak.store import kinds, objects
 from mak.store.git import Git
 
 T = TypeVar("T")
@@ -119,9 +119,14 @@ class Repository:
 
         A branch that does not exist starts where HEAD is.
         """
-        return refs.read(self.handle, self.branch_ref) or (
-            "" if self.is_checked_out else refs.read(self.handle, "HEAD")
-        )
+        return self.ref(self.branch_ref) or ("" if self.is_checked_out else self.ref("HEAD"))
+
+    def ref(self, name: str) -> str:
+        """Return the commit id that a ref resolves to; empty when there is no such ref."""
+        try:
+            return str(self.handle.references[name].resolve().target)
+        except KeyError:
+            return ""
 
     def operation(self) -> tuple[str, str] | None:
         """Return what a person is in the middle of (a merge, …) and how to end it, if anything."""
@@ -174,7 +179,7 @@ class Repository:
             raise UsageError(f"--branch {branch}: only a local branch can be written")
         if not pygit2.reference_is_valid_name(name):
             raise UsageError(f"--branch {branch}: not a name that Git allows")
-        if not refs.read(self.handle, name):
+        if not self.ref(name):
             for other in self.handle.branches.local:
                 if f"{other}/".startswith(f"{name.removeprefix(_HEADS)}/") or name.startswith(
                     f"{_HEADS}{other}/"

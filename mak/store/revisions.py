@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mak.errors import UsageError
-from mak.store import refs
 from mak.store.repository import Repository
 
 #: What the CI that people use most has to be told.
@@ -12,7 +11,7 @@ _DEEPER = ", or with actions/checkout: fetch-depth: 0"
 
 def tip(repository: Repository) -> str:
     """Return the commit that HEAD is at; empty: there is none yet."""
-    return refs.read(repository.handle, "HEAD")
+    return repository.ref("HEAD")
 
 
 def find(repository: Repository, revision: str) -> str:

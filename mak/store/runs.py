@@ -179,7 +179,7 @@ class Runs:
         return sorted(started, key=lambda run: (started[run], run), reverse=True)
 
     def _tree(self, run: str) -> pygit2.Tree | None:
-        commit = refs.read(self._repository.handle, _ref(run))
+        commit = self._repository.ref(_ref(run))
         return self._commit(commit).tree if commit else None
 
     def _commit(self, commit: str) -> pygit2.Commit:

@@ -113,13 +113,13 @@ class StateRef:
     def read(self) -> tuple[str | None, State]:
         """Return the commit of the state (None: none yet) and the state."""
         with git_errors(f"reading {self.name}"):
-            commit = refs.read(self._repository.handle, self.name)
+            commit = self._repository.ref(self.name)
             return commit or None, self._load(commit)[0]
 
     def tree(self) -> str:
         """Return the tree of the state's commit; empty when there is none."""
         with git_errors(f"reading {self.name}"):
-            return self._load(refs.read(self._repository.handle, self.name))[1]
+            return self._load(self._repository.ref(self.name))[1]
 
     def cas(self, decide: Decide, timeout: float = 30.0) -> State:
         """Replace the state by what `decide` makes of it; return the state as it is then.

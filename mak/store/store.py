@@ -20,41 +20,34 @@ from mak.model import Lock
 from mak.store import locks, signing
 from mak.store.cache import SqliteCache
 from mak.store.entries import Entries
-from mak.store.guard import FileLock, GcGuard, Liveness
+from mak.store.ground import Ground
+from mak.store.guard import GcGuard, Liveness
 from mak.store.locks import Held, LockRow
 from mak.store.paths import Paths
+from mak.store.recover import recover
 from mak.store.repository import Repository, git_errors
 from mak.store.runs import Runs
-from mak.store.state import Holder, State, StateRef, Update
+from mak.store.scratch import Scratch, scratch, sweep
+from mak.store.state import Holder, State, Update
+from mak.store.treeops import prospective
+from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite, commit_wave
+from mak.store.worktree import Worktree
 
 if TYPE_CHECKING:
     from mak.config import Files
     from mak.config.patterns import Generators, Hidden
-    from mak.store.scratch import Scratch
-    from mak.store.undo import Merge as UndoMerge
-    from mak.store.undo import Nodes, Undone
-    from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite
 
 
-class Store:
+class Store(Ground):
     """One process's view of a branch. Not for several threads at once."""
 
     def __init__(self, repository: Repository) -> None:
-        self.repository = repository
-        folder = repository.common_dir / "mak"
-        #: Queues our processes and decides about stale locks.
-        self.lock = FileLock(folder / "store.lock")
-        #: Held by whoever touches the index and the files of this worktree.
-        self.wave_lock = FileLock(repository.git_dir / "mak" / "wave.lock")
+        super().__init__(repository)
         self.liveness = Liveness(repository.common_dir)
-        self.state = StateRef(repository, self.lock)
-        self.cache = SqliteCache(
-            folder / "cache.sqlite" if os.access(repository.common_dir, os.W_OK) else None
-        )
+        cached = repository.common_dir / "mak" / "cache.sqlite"
+        self.cache = SqliteCache(cached if os.access(repository.common_dir, os.W_OK) else None)
         #: What `enter` finished or took back, in sentences.
         self.recovered: list[str] = []
-        #: Who we are in the lock table; empty outside of `enter`.
-        self.holder = ""
         #: What is kept from the planner and the agents; None: nothing.
         self.hidden: Hidden | None = None
         #: What writes generated files, by the configuration; set by `hide`.
@@ -224,8 +217,6 @@ class Store:
 
         Waits for the wave of another process, which moves all three.
         """
-        from mak.store.worktree import Worktree
-
         if not self.repository.is_checked_out:
             return []
         wanted = list(paths)
@@ -357,8 +348,6 @@ class Store:
 
     def _sweep(self) -> None:
         if (self.repository.common_dir / "mak" / "scratch").is_dir():
-            from mak.store.scratch import sweep
-
             sweep(self.repository)
 
     def _without_dead(self, state: State) -> State:
@@ -400,35 +389,21 @@ class Store:
 
     def commit_wave(self, wave: WaveWrite) -> Committed | Moved | WaveHeld:
         """Put a wave on the branch, with index and working tree, or leave everything as it was."""
-        from mak.store.wave import commit_wave
-
         self._gc.keep()
         return commit_wave(self, wave)
 
     def prospective(self, parent: str, files: Mapping[str, bytes | None]) -> str:
         """Write the tree of the commit `parent` (empty: none) with these files; return its id."""
-        from mak.store.treeops import prospective
-
         with git_errors("writing a tree"):
             return prospective(self.repository, parent, files)
 
     def scratch(self, links: Sequence[str] = ()) -> AbstractContextManager[Scratch]:
         """Make a copy of the tree to run commands in; see `mak.store.scratch`."""
-        from mak.store.scratch import scratch
-
         return scratch(self.repository, self.tip(), links)
 
     def recover(self) -> list[str]:
         """Finish, or take back, a wave that a dead process left half done; say what was done."""
-        from mak.store.recover import recover
-
         return recover(self)
-
-    def undo(self, run: str, merge: UndoMerge, nodes: Nodes) -> Undone:
-        """Commit the inverse of what a run put on the branch; see `mak.store.undo`."""
-        from mak.store.undo import undo
-
-        return undo(self, run, merge, nodes)
 
 
 def _step(new: State, old: State, subject: str) -> Update | None:

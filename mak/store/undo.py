@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import pygit2
 from pygit2.enums import SortMode
@@ -17,11 +17,9 @@ from mak.model import branch_name
 from mak.store import message, treeops
 from mak.store.objects import blob_id
 from mak.store.repository import git_errors
+from mak.store.store import Store
 from mak.store.treeops import EXECUTABLE, FILE, Entry
 from mak.store.wave import Committed, WaveHeld, WaveWrite, commit_wave
-
-if TYPE_CHECKING:
-    from mak.store.store import Store
 
 #: ``merge(path, base, ours, theirs)``: the text with both changes, or the nodes that both changed.
 #: `base` is the file as the run left it, `ours` as it was before, `theirs` as it is.

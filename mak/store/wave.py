@@ -23,19 +23,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from mak.errors import RepositoryRefused, StoreError
 from mak.store import hooks, journal, kinds, note, place, refs, signing, treeops
+from mak.store.ground import Ground
 from mak.store.journal import Journal, Touched
-from mak.store.objects import Raw, blob_id, durable, put_objects
+from mak.store.objects import Raw, blob_id, durable
+from mak.store.pack import put_objects
 from mak.store.recover import recover_locked, take_back
 from mak.store.survey import Change, Merge, Survey, in_index, survey, unfaithful
 from mak.store.treeops import FILE, Entry, NodeVersions
 from mak.store.worktree import Kind, Worktree
-
-if TYPE_CHECKING:
-    from mak.store.store import Store
 
 #: Times that a wave starts over because files changed while they were looked at.
 _TRIES = 12
@@ -119,7 +117,7 @@ class _Held(Exception):
         self.held = WaveHeld(paths, reason)
 
 
-def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
+def commit_wave(ground: Ground, write: WaveWrite) -> Committed | Moved | WaveHeld:
     """Put a wave on the store's branch, or leave everything as it was.
 
     Raises StoreError when Git does not do as told, RepositoryRefused when the branch must not be
@@ -127,11 +125,11 @@ def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
     """
     why = ""
     paths: tuple[str, ...] = ()
-    attempt = _Attempt(store, write)
-    with store.wave_lock.held():
+    attempt = _Attempt(ground, write)
+    with ground.wave_lock.held():
         for number in range(_TRIES):
             time.sleep(0.02 * number)
-            recover_locked(store)
+            recover_locked(ground)
             try:
                 return attempt.carry_out()
             except _Held as held:
@@ -144,9 +142,9 @@ def commit_wave(store: Store, write: WaveWrite) -> Committed | Moved | WaveHeld:
 class _Attempt:
     """Goes at a wave, each from the beginning."""
 
-    def __init__(self, store: Store, write: WaveWrite) -> None:
-        self.store = store
-        self.repository = store.repository
+    def __init__(self, ground: Ground, write: WaveWrite) -> None:
+        self.ground = ground
+        self.repository = ground.repository
         self.write = write
         self.fault = write.fault
         #: What the hooks said, by tree: they run once, however often a wave starts over.
@@ -177,7 +175,7 @@ class _Attempt:
             if self._follows() != self.follows:
                 raise _Again("HEAD moved")
             entry = self._journal(commit, seen)
-            if not journal.begin(self.store.state, self.repository, entry, self.store.holder):
+            if not journal.begin(self.ground.state, self.repository, entry, self.ground.holder):
                 raise _Again("another process is committing a wave")
             self._move(entry, seen, texts, ref)
         remarks = self._record(entry)
@@ -262,7 +260,7 @@ class _Attempt:
                 objects.update(version.objects)
                 self.versions[change.path] = version
         parent = self.write.parent
-        old = treeops.entry(self.repository, self.store.state.tree(), journal.NODES)
+        old = treeops.entry(self.repository, self.ground.state.tree(), journal.NODES)
         known = treeops.known_objects(self.repository, old.oid if old else "", self.versions)
         with durable():
             put_objects(self.repository, objects, known)
@@ -298,8 +296,8 @@ class _Attempt:
         )
 
     def _journal(self, commit: str, seen: Survey) -> Journal:
-        state = self.store.state.read()[1]
-        nodes = treeops.entry(self.repository, self.store.state.tree(), journal.NODES)
+        state = self.ground.state.read()[1]
+        nodes = treeops.entry(self.repository, self.ground.state.tree(), journal.NODES)
         fresh = treeops.without_stale(
             self.repository, nodes.oid if nodes else "", state.head, self.write.parent
         )
@@ -333,11 +331,11 @@ class _Attempt:
                 ref.move(entry.commit, f"mak: {entry}")
             self.fault("P6")
         except BaseException as error:
-            if refs.read(self.repository.handle, self.repository.branch_ref) == entry.commit:
+            if self.repository.ref(self.repository.branch_ref) == entry.commit:
                 if not isinstance(error, Exception):
                     raise
                 return
-            take_back(self.store, entry, str(error) or type(error).__name__)
+            take_back(self.ground, entry, str(error) or type(error).__name__)
             raise
 
     def _wait_for_index(self) -> None:
@@ -440,7 +438,7 @@ class _Attempt:
         try:
             if self.follows:
                 self.worktree.refresh()
-            journal.finish(self.store.state, self.repository, entry)
+            journal.finish(self.ground.state, self.repository, entry)
         except StoreError as error:
             return [f"{entry} is committed; its record is left to the next mak command: {error}"]
         return []

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mak.errors import MakBug, StoreError
 from mak.store import treeops
-from mak.store.objects import PACK_FROM, Raw, blob_id, put_objects
+from mak.store.objects import Raw, blob_id
+from mak.store.pack import PACK_FROM, put_objects
 from mak.store.repository import Repository
 from mak.store.treeops import EXECUTABLE, FILE, Entry, NodeVersions
 from tests.conftest import git
