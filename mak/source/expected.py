@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from mak.source.facts import Guard
 
@@ -17,6 +18,8 @@ _CAUGHT = {
 }
 #: Context managers and functions, by their last name, that expect or swallow an exception.
 _EXPECTING = ("raises", "suppress", "warns", "deprecated_call", "ignored", "does_not_raise")
+#: Words without which a condition has looked at nothing; `looked_at` is slow.
+LOOKING = re.compile(rb"attr|callable|signature|version_info|getfullargspec")
 _SKIPPING = ("skip", "xfail", "expectedfailure")
 
 

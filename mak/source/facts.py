@@ -372,6 +372,50 @@ class Facts:
         yield from self._chained.get(name, ())
 
     @cached_property
+    def _imported(self) -> dict[str, list[Import]]:
+        imported: dict[str, list[Import]] = defaultdict(list)
+        for entry in self.imports:
+            imported[entry.name].append(entry)
+        return dict(imported)
+
+    @cached_property
+    def _aliases(self) -> dict[str, list[Binding]]:
+        aliases: dict[str, list[Binding]] = defaultdict(list)
+        for binding in self.bindings:
+            if binding.hint is Hint.ALIAS:
+                aliases[binding.hinted[-1]].append(binding)
+        return dict(aliases)
+
+    @cached_property
+    def _named(self) -> dict[str, list[Definition]]:
+        named: dict[str, list[Definition]] = defaultdict(list)
+        for definition in self.definitions:
+            named[definition.name].append(definition)
+        return dict(named)
+
+    def imports_of(self, name: str) -> Sequence[Import]:
+        """Return the import entries that take `name` from a module."""
+        return self._imported.get(name, ())
+
+    def aliases_of(self, name: str) -> Sequence[Binding]:
+        """Return the bindings ``x = a.name``, ``x = name``."""
+        return self._aliases.get(name, ())
+
+    def definitions_of(self, name: str) -> Sequence[Definition]:
+        """Return the functions and classes called `name`, in any scope."""
+        return self._named.get(name, ())
+
+    @cached_property
+    def decorators_at(self) -> tuple[int, ...]:
+        """Where the expressions of decorators start."""
+        return tuple(at for definition in self.definitions for at in definition.decorators_at)
+
+    @cached_property
+    def bases_at(self) -> tuple[int, ...]:
+        """Where the expressions of bases start."""
+        return tuple(at for definition in self.definitions for at in definition.bases_at)
+
+    @cached_property
     def _placed(self) -> tuple[list[int], list[Use]]:
         """Every use with where it starts, in order."""
         found = [(max(use.starts), use) for use in self.chains]

@@ -478,9 +478,10 @@ class Names:
         if own is not None:
             return own
         klass: Thing | None = None
+        declared = any(binding.hint is Hint.ANNOTATED for binding in bound)
         for binding in bound:
             if binding.hint not in (Hint.CONSTRUCTED, Hint.ANNOTATED):
-                if is_placeholder(binding) or _follows_annotation(binding, bound):
+                if declared or is_placeholder(binding):
                     continue
                 return None
             scope = variable.scope
@@ -592,13 +593,13 @@ class Names:
         facts = self.facts(path)
         if facts is None:
             return
-        for entry in facts.imports:
-            if entry.name == name and entry.asname not in ("", name):
+        for entry in facts.imports_of(name):
+            if entry.asname not in ("", name):
                 thing = self.imported(path, entry)
                 if thing is not None and target in self.meant(thing):
                     yield entry.asname
-        for binding in facts.bindings:
-            if binding.hint is Hint.ALIAS and binding.hinted[-1] == name != binding.name:
+        for binding in facts.aliases_of(name):
+            if binding.name != name:
                 variable = Variable(path, binding.scope, binding.name)
                 if target in self.meant(variable):
                     yield binding.name
@@ -627,11 +628,6 @@ def is_placeholder(binding: Binding) -> bool:
     if binding.kind is BindingKind.DELETE:
         return True
     return bool(binding.flags & _NONE and binding.flags & _CONDITIONAL)
-
-
-def _follows_annotation(binding: Binding, bound: Sequence[Binding]) -> bool:
-    """Whether an assignment is to a variable whose type is declared elsewhere."""
-    return any(other.hint is Hint.ANNOTATED for other in bound if other is not binding)
 
 
 def _merge(lines: list[list[Variable]]) -> Iterator[Variable]:

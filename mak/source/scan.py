@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mak.source.expected import caught, expected, is_skip, looked_at
+from mak.source.expected import LOOKING, caught, expected, is_skip, looked_at
 from mak.source.expressions import (
     UNKNOWN,
     Expressions,
@@ -328,7 +328,8 @@ class _Scanner(Expressions):
         inner = flags | _CONDITIONAL
         while True:
             self.expression(node.test, scope, flags)
-            looked = looked_at(node.test)
+            begin, end = self.positions.start(node.test), self.positions.end(node.test)
+            looked = looked_at(node.test) if LOOKING.search(self.data, begin, end) else 0
             self.guard(node.body, looked)
             self.guard(node.orelse, looked)
             typing = (dotted(node.test) or UNKNOWN)[-1] == "TYPE_CHECKING"

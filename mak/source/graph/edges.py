@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mak.source.facts import UNPLACED, Call, Context, Facts, Import, ScopeKind, Use
+from mak.source.facts import (
+    UNPLACED,
+    BindingKind,
+    Call,
+    Context,
+    Facts,
+    Import,
+    ScopeKind,
+    Text,
+    Use,
+)
 from mak.source.resolve import Module, Names, Thing, Variable
 
 
@@ -51,21 +61,40 @@ class Edge:
 
 def edges_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
     """Yield the edges that start in a file; names of functions' own scopes have none."""
-    heads: dict[int, EdgeKind] = {}
-    for definition in facts.definitions:
-        heads.update(dict.fromkeys(definition.decorators_at, EdgeKind.DECORATE))
-        heads.update(dict.fromkeys(definition.bases_at, EdgeKind.SUBCLASS))
+    heads = _heads(facts)
     yield from _uses(names, path, facts, heads)
     for entry in facts.imports:
         yield from _import(names, path, facts, entry)
     for text in facts.exports or ():
-        variable = names.module_variable(path, text.value)
-        if variable is not None and text.start >= 0:
-            end = text.start + len(text.value.encode())
-            for thing in defined(names, variable):
-                direct = thing == variable
-                yield Edge(EdgeKind.EXPORT, path, text.start, end, thing, None, direct)
+        yield from _export(names, path, text)
     yield from overrides_in(names, path, facts)
+
+
+def edges_named(names: Names, path: str, facts: Facts, name: str) -> Iterator[Edge]:
+    """Yield the edges of a file whose token is `name`, without looking at the rest of the file."""
+    heads = _heads(facts)
+    for use in facts.uses(name):
+        yield from _chain(names, path, use, heads, name)
+    for entry in facts.imports_of(name):
+        yield from _import(names, path, facts, entry)
+    for text in facts.exports or ():
+        if text.value == name:
+            yield from _export(names, path, text)
+    yield from overrides_in(names, path, facts, name)
+
+
+def _heads(facts: Facts) -> dict[int, EdgeKind]:
+    """Return where decorators and bases stand."""
+    heads = dict.fromkeys(facts.decorators_at, EdgeKind.DECORATE)
+    return heads | dict.fromkeys(facts.bases_at, EdgeKind.SUBCLASS)
+
+
+def _export(names: Names, path: str, text: Text) -> Iterator[Edge]:
+    variable = names.module_variable(path, text.value)
+    if variable is not None and text.start >= 0:
+        end = text.start + len(text.value.encode())
+        for thing in defined(names, variable):
+            yield Edge(EdgeKind.EXPORT, path, text.start, end, thing, None, thing == variable)
 
 
 def _uses(names: Names, path: str, facts: Facts, heads: dict[int, EdgeKind]) -> Iterator[Edge]:
@@ -84,11 +113,13 @@ def _uses(names: Names, path: str, facts: Facts, heads: dict[int, EdgeKind]) -> 
         yield from _chain(names, path, use, heads)
 
 
-def _chain(names: Names, path: str, use: Use, heads: dict[int, EdgeKind]) -> Iterator[Edge]:
+def _chain(
+    names: Names, path: str, use: Use, heads: dict[int, EdgeKind], only: str = ""
+) -> Iterator[Edge]:
     last = len(use.names) - 1
     for position, name in enumerate(use.names):
         start = use.starts[position]
-        if not name or start < 0:
+        if not name or start < 0 or (only and name != only):
             continue
         things = names.use(path, use, position)
         if not things:
@@ -144,9 +175,9 @@ def _import(names: Names, path: str, facts: Facts, entry: Import) -> Iterator[Ed
             yield Edge(kind, path, start, end, meant, None, meant == thing)
 
 
-def overrides_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
-    """Yield the edges from methods of a file to what they override."""
-    for definition in facts.definitions:
+def overrides_in(names: Names, path: str, facts: Facts, only: str = "") -> Iterator[Edge]:
+    """Yield the edges from methods of a file (`only`: of one name) to what they override."""
+    for definition in facts.definitions_of(only) if only else facts.definitions:
         holder = facts.definition_of(definition.holder)
         if definition.is_class or holder is None or not holder.is_class:
             continue
@@ -158,5 +189,7 @@ def overrides_in(names: Names, path: str, facts: Facts) -> Iterator[Edge]:
         if base is not None:
             for binding in facts.bound(definition.holder, definition.name):
                 end = binding.start + len(definition.name.encode())
-                if facts.definitions[binding.detail] is definition and binding.start >= 0:
+                if binding.kind is not BindingKind.FUNCTION or binding.start < 0:
+                    continue
+                if facts.definitions[binding.detail] is definition:
                     yield Edge(EdgeKind.OVERRIDE, path, binding.start, end, base)

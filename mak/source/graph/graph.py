@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mak.model import Aspect, NodeId
+from mak.source.collector import paused
 from mak.source.facts import Call, Context, Guard, Import, Use
 from mak.source.graph.callable import Callable_, callable_of
 from mak.source.graph.calls import CallSite, calls_in
 from mak.source.graph.construct import constructor
 from mak.source.graph.doubt import is_certain, owner_is_sure
-from mak.source.graph.edges import Edge, EdgeKind, defined, edges_in, overrides_in
+from mak.source.graph.edges import (
+    Edge,
+    EdgeKind,
+    defined,
+    edges_in,
+    edges_named,
+    overrides_in,
+)
 from mak.source.graph.members import Has, has
-from mak.source.hierarchy import descendants
 from mak.source.names import line_of, names_of, node_at, refer, variables
 from mak.source.resolve import Module, Names, Thing, Variable
 from mak.source.signature import Parameters
@@ -116,6 +123,14 @@ class Graph:
             found = edges_in(self.names, path, facts) if facts is not None else ()
             self._edges[path] = tuple(found)
         return self._edges[path]
+
+    def every_edge(self) -> Iterator[Edge]:
+        """Yield the edges of all files, file by file."""
+        self.load()
+        for path in self.paths:
+            with paused():
+                found = self.edges(path)
+            yield from found
 
     def calls(self, path: str) -> tuple[CallSite, ...]:
         """Return the calls in a file whose callee is proved."""
@@ -283,33 +298,32 @@ class Graph:
 
     def _links_to(self, node: NodeId) -> Iterator[Link]:
         wanted = set(self.variables(node))
-        if not wanted and not node.is_file:
-            return
-        paths = {reference.path for variable in wanted for reference in refer(self.names, variable)}
+        for edge in self._edges_to_file(node.path) if node.is_file else self._edges_to(wanted):
+            if edge.target in wanted or (node.is_file and edge.target == Module(node.path)):
+                source = node_at(self.sources, edge.path, edge.start)
+                if source != node.node and not (node.is_file and source.path == node.path):
+                    yield self._link(edge.kind, source, node.node, edge)
+
+    def _edges_to(self, wanted: Iterable[Variable]) -> Iterator[Edge]:
+        """Yield every edge that may end in some variables, looking only at what spells them."""
         for variable in wanted:
-            klass = self._class_holding(variable)
-            for derived in descendants(self.names, klass) if klass is not None else ():
-                paths.add(derived.path)
-        if node.is_file:
-            paths.update(self._importers(node.path))
-        for path in sorted(paths):
-            for edge in self.edges(path):
-                is_module = node.is_file and edge.target == Module(node.path)
-                if edge.target in wanted or is_module:
-                    source = node_at(self.sources, edge.path, edge.start)
-                    if source != node.node and not (node.is_file and source.path == node.path):
-                        yield self._link(edge.kind, source, node.node, edge)
+            for name, paths in self.names.spellings(variable).items():
+                for path in paths:
+                    facts = self.names.facts(path)
+                    if facts is not None:
+                        yield from edges_named(self.names, path, facts, name)
+
+    def _edges_to_file(self, path: str) -> Iterator[Edge]:
+        """Yield every edge of the files that import a module, or use something of it."""
+        paths = {*self._importers(path)}
+        for variable in self.variables(NodeId(path)):
+            paths.update(reference.path for reference in refer(self.names, variable))
+        for other in sorted(paths):
+            yield from self.edges(other)
 
     def _importers(self, path: str) -> list[str]:
         name = self.names.modules.name(path).rpartition(".")[2]
         return self.names.index.mentioning(name) if name else []
-
-    def _class_holding(self, variable: Variable) -> Variable | None:
-        facts = self.names.facts(variable.path)
-        holder = facts.definition_of(variable.scope) if facts is not None else None
-        if holder is None or not holder.is_class:
-            return None
-        return Variable(variable.path, holder.holder, holder.name)
 
     def _link(self, kind: EdgeKind, source: NodeId, target: NodeId, edge: Edge) -> Link:
         line = line_of(self.sources, edge.path, edge.start)
