@@ -57,16 +57,22 @@ class Desk:
         log: RunLog,
         group: TaskGroup,
         parked: dict[tuple[str, int], Parked],
+        turns: Mapping[str, Turn],
         limit: float,
         spend: Callable[[Turn, Usage, str], None],
     ) -> None:
         self._log = log
         self._group = group
         self._parked = parked
+        self._turns = turns
         self._limit = limit
         self._spend = spend
         self._inbox: list[Arrival] = []
+        #: Of these, what may not be in Git yet.
+        self._fresh: list[Arrival] = []
         self._arrived = anyio.Event()
+        #: Whether what comes in goes into Git by itself, since nobody takes it soon.
+        self.is_unattended = False
 
     @property
     def is_empty(self) -> bool:
@@ -96,6 +102,9 @@ class Desk:
         """Take in an answer."""
         self._inbox.append(arrival)
         self._arrived.set()
+        self._fresh.append(arrival)
+        if self.is_unattended:
+            self._keep()
 
     async def wait(self, seconds: float | None) -> None:
         """Wait until something comes in, at most so long (None: as long as it takes)."""
@@ -103,13 +112,18 @@ class Desk:
             with anyio.move_on_after(seconds):
                 await self._arrived.wait()
 
-    def take(self, turns: Mapping[str, Turn]) -> list[Arrival]:
+    def take(self) -> list[Arrival]:
         """Return what came in, all of it in Git by one commit."""
         self._arrived = anyio.Event()
+        self._keep()
         arrivals, self._inbox = self._inbox, []
+        return arrivals
+
+    def _keep(self) -> None:
+        """Put what came in into Git, unless it is there."""
         told: list[events.Event] = []
-        for arrival in arrivals:
-            turn, answer = turns[arrival.task], arrival.answer
+        for arrival in self._fresh:
+            turn, answer = self._turns[arrival.task], arrival.answer
             if isinstance(answer, AgentError):
                 self._spend(turn, getattr(answer, "usage", Usage()), turn.agent.spec)
                 continue
@@ -120,10 +134,10 @@ class Desk:
                 self._spend(turn, answer.usage, answer.model or turn.agent.spec)
             status = str(answer.status)
             told.append(events.ReplyParked(arrival.task, turn.asked, status, answer.usage, reused))
+        self._fresh.clear()
         self._log.flush()
         for event in told:
             self._log.emit(event)
-        return arrivals
 
     async def _answer(self, agent: Agent, assignment: Assignment, shown: Shown) -> None:
         answer: Reply | AgentError

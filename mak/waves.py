@@ -18,6 +18,7 @@ from mak import events, repair, runlog
 from mak.agents import Agent, Assignment, context, open_agents
 from mak.asking import Arrival, Desk, Turn
 from mak.assembly import Settled, assemble, of_finding, units
+from mak.claims import Claims
 from mak.config import When
 from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
 from mak.gates import Red, halve
@@ -111,7 +112,9 @@ class Waves:
             task.id: self._turn(task, pinned.get(task.model) or run.agents[i % len(run.agents)])
             for i, task in enumerate(plan.tasks)
         }
-        self.desk = Desk(run.log, run.group, run.parked, run.config.timeouts.task, self._spend)
+        self.desk = Desk(
+            run.log, run.group, run.parked, self.turns, run.config.timeouts.task, self._spend
+        )
         #: The same for every task, so that endpoints can cache what begins a prompt.
         self.peers = tuple(task.goal for task in plan.tasks)
         self.settled: dict[str, Settled] = {}
@@ -122,12 +125,9 @@ class Waves:
         #: Tasks that ended because of what they would break.
         self.left: dict[str, list[Left]] = {}
         self.planned = Planned(plan.tasks)
-        self.waits: set[tuple[str, str, str]] = set()
-        #: Tasks that another process was in the way of, and whether we hold any claim.
+        self.claims = Claims(self.store, self.log, self.scheduler)
+        #: Tasks that another process was in the way of.
         self.set_aside: set[str] = set()
-        #: Tasks that hold claims for nothing: they failed, or changed nothing.
-        self.done: list[str] = []
-        self.holds = False
 
     def _turn(self, task: Task, agent: Agent) -> Turn:
         """Return the first turn of a task; a repair goes on from what was turned down."""
@@ -211,7 +211,7 @@ class Waves:
             return
         started = self.scheduler.start()
         if started:
-            refused = self._claim(started)
+            refused = self.claims.take(started)
             granted = [task for task in started if task not in refused]
             if not self.set_aside.isdisjoint(granted) and self.store.tip() != self.tip:
                 self._rebuild()  # what they waited for has landed
@@ -219,39 +219,7 @@ class Waves:
             for task in granted:
                 self._ask(task)
         for task, conflict in self.scheduler.refused.items():
-            self._waits(task, str(conflict.node), conflict.owner)
-
-    def _claim(self, tasks: Sequence[str]) -> Collection[str]:
-        """Claim the locks of started tasks against other processes; set aside who is refused."""
-        claims = {task: self.scheduler.locks(task) for task in tasks}
-        refused = self.store.acquire(claims, done=self.done)
-        self.done.clear()
-        for task, held in refused.items():
-            self.scheduler.external(task)
-            self._waits(task, str(held.node), held.holder)
-        self.holds = self.holds or len(refused) < len(tasks)
-        return refused.keys()
-
-    def _let_go(self) -> None:
-        """Give up all claims once nothing goes on here but waiting for another process.
-
-        So that no two runs wait for each other. What is settled may become stale by that; then it
-        is asked again.
-        """
-        if self.holds and TaskState.RUNNING not in self.scheduler.states.values():
-            self.store.release(tuple(self.turns))
-            self.holds = False
-
-    def _release(self) -> None:
-        """Give up the claims of tasks that are done without a commit."""
-        if self.done:
-            self.store.release(self.done)
-            self.done.clear()
-
-    def _waits(self, task: str, node: str, holder: str) -> None:
-        if (task, node, holder) not in self.waits:
-            self.waits.add((task, node, holder))
-            self.log.emit(events.TaskWaiting(task, node, holder))
+            self.claims.tell_waiting(task, str(conflict.node), conflict.owner)
 
     def _ask(self, task_id: str) -> None:
         turn = self.turns[task_id]
@@ -330,14 +298,14 @@ class Waves:
         await self.desk.wait(QUIET)
         if self.desk.is_empty:
             self.log.flush()
-            self._release()
+            self.claims.settle()
             external = self.scheduler.has_external
             if external:
-                self._let_go()
+                self.claims.let_go()
             await self.desk.wait(POLL if external else None)
             if external:
                 self.scheduler.retry_external()
-        return self.desk.take(self.turns)
+        return self.desk.take()
 
     def _spend(self, turn: Turn, usage: Usage, model: str) -> None:
         turn.usage += usage
@@ -471,14 +439,15 @@ class Waves:
         self.log.emit(events.TaskWidened(task.id, names, queued))
         if queued:
             self.scheduler.requeue(task.id, locks)
-        elif task.id not in self._claim((task.id,)):
+        elif task.id not in self.claims.take((task.id,)):
             self._ask(task.id)
 
     def _halt(self, turn: Turn, reason: str) -> None:
         """Start no more tasks: what one met, the others would meet; those at work may end."""
         self.halted = self.halted or reason
-        turn.asked -= 1
-        self.scheduler.requeue(turn.task.id)
+        if self.scheduler.states[turn.task.id] is TaskState.RUNNING:
+            turn.asked -= 1
+            self.scheduler.requeue(turn.task.id)
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
@@ -490,11 +459,11 @@ class Waves:
         for other in skipped:
             self.settled.pop(other, None)
             self.unchanged.pop(other, None)
-            self.done.append(other)
+            self.claims.drop(other)
             self.planned.drop(other)
             self.turns[other].reason = _skipped(task)
             self.log.emit(events.TaskSkipped(other, task))
-        self.done.append(task)
+        self.claims.drop(task)
         if self.plan.atomic:
             raise Stop(
                 RunState.FAILED,
@@ -572,7 +541,7 @@ class Waves:
         )
 
     def _over(self, wave: Wave, commit: str = "") -> None:
-        self.done += (task for task in wave.tasks if task not in self.settled)
+        self.claims.drop(*(task for task in wave.tasks if task not in self.settled))
         for task in wave.tasks:
             self.settled.pop(task, None)
             self.unchanged.pop(task, None)
@@ -748,7 +717,11 @@ class Waves:
         confirm: bool,
     ) -> tuple[Red, ...]:
         tasks = tuple(settled)
-        return await judged(self.run, draft, self.tip, names, tasks, owed, confirm=confirm)
+        self.desk.is_unattended = True
+        try:
+            return await judged(self.run, draft, self.tip, names, tasks, owed, confirm=confirm)
+        finally:
+            self.desk.is_unattended = False
 
     def _is_awaited(self, red: Red) -> bool:
         """Whether a task to come is to write in a file that fails; then it has a chance to."""
@@ -786,8 +759,7 @@ class Waves:
 
     def release(self) -> None:
         """Give up all claims."""
-        self.store.release(tuple(self.turns))
-        self.holds = False
+        self.claims.release()
 
 
 def halts(error: AgentError) -> bool:

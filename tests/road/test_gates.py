@@ -354,6 +354,23 @@ def test_from_one_failure_to_another_and_back_is_oscillating(make_road) -> None:
     ]
 
 
+def test_what_is_answered_while_a_gate_runs_is_in_git_before_the_gate_ends(make_road) -> None:
+    road = make_road(FILES)
+    # The gate ends when the answer of another level is in Git, and fails if that never comes.
+    waits = (
+        "for i in $(seq 300); do git grep -q 'return 40' $(git for-each-ref "
+        "--format='%(objectname)' refs/mak/runs) && exit 0; sleep 0.1; done; exit 1"
+    )
+    late = {**becomes("four", 40), "delay_s": 0.5}
+    outcome = road.run(
+        [task("a", "shop.py::three"), task("b", "shop.py::four", depends_on=["a"])],
+        {"a": [becomes("three", 30)], "b": [late]},
+        config=config(gate(waits)),
+    )
+    assert outcome.state is RunState.DONE
+    assert [run.verdict for run in road.of(GateRan)][:1] == ["passed"]
+
+
 # ------------------------------------------------------------------------------ ends from outside
 
 
