@@ -72,6 +72,7 @@ class Draft:
     layers: dict[str, Layers] = field(default_factory=dict)
     ranks: set[int] = field(default_factory=set)
     _sources: Sources | None = None
+    _view: View | None = None
 
     @property
     def sources(self) -> Sources:
@@ -92,7 +93,9 @@ class Draft:
 
     def view(self) -> View:
         """Return the draft as it is now, for an agent to see."""
-        return View(self.sources, frozenset(self.ranks))
+        if self._view is None:
+            self._view = View(self.sources, frozenset(self.ranks))
+        return self._view
 
     def propose(
         self,
@@ -112,10 +115,10 @@ class Draft:
         for edit in edits:
             by_path.setdefault(path_of(edit), []).append(edit)
         place = rank if rank is not None else max(self.ranks, default=-1) + 1
-        above = view.ranks if view is not None else frozenset(self.ranks)
+        view = self.view() if view is None else view
         stacks: dict[str, Layers] = {}
         for path, group in by_path.items():
-            layer = Layer(place, self._seen(path, view), above, tuple(group), granted)
+            layer = Layer(place, self._seen(path, view), view.ranks, tuple(group), granted)
             stack = self.layers.get(path) or Layers(path, self.file(path))
             laid = stack.add(layer, self.base.newer)
             if isinstance(laid, Rejected):
@@ -132,14 +135,13 @@ class Draft:
             rank=place,
         )
 
-    def _seen(self, path: str, view: View | None) -> SourceFile | None:
-        if view is None:
-            return self.file(path)
+    @staticmethod
+    def _seen(path: str, view: View) -> SourceFile | None:
         return view.sources.file(path) if path in view.sources else None
 
     def accept(self, proposal: Proposal, *, checked: bool = False) -> None:
         """Make a proposal part of the draft; `checked`: the checks have seen all of it."""
-        self._sources = None
+        self._sources = self._view = None
         self.layers.update(proposal.layers)
         self.ranks.add(proposal.rank)
         for path, file in proposal.files.items():

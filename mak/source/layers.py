@@ -48,10 +48,10 @@ class Layers:
 
     def add(self, layer: Layer, newer: Newer | None) -> Layers | Rejected:
         """Return the layers with one more; the reason when it goes with none of an order."""
-        order = _ordered((*self.layers, layer))
-        same = next(i for i, other in enumerate(order) if other is layer)
-        results = [*self.results[:same]]
-        for each in order[same:]:
+        at = _place(self.layers, layer)
+        order = (*self.layers[:at], layer, *self.layers[at:])
+        results = [*self.results[:at]]
+        for each in order[at:]:
             below = results[-1].file if results else self.base
             done = _laid(self.path, below, each, newer)
             if isinstance(done, Rejected):
@@ -67,16 +67,14 @@ class Layers:
         raise KeyError(rank)
 
 
-def _ordered(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """Return layers in the order of their ranks, but above what they were made on."""
-    left = sorted(layers, key=lambda layer: layer.rank)
-    order: list[Layer] = []
-    while left:
-        waiting = {layer.rank for layer in left}
-        free = next((x for x in left if not x.above & (waiting - {x.rank})), left[0])
-        order.append(free)
-        left.remove(free)
-    return tuple(order)
+def _place(layers: Sequence[Layer], new: Layer) -> int:
+    """Return below which layer a new one goes: above what it was made on, else by rank."""
+    if not layers or (layers[-1].rank < new.rank and layers[-1].rank in new.above):
+        return len(layers)
+    at = max((n + 1 for n, layer in enumerate(layers) if layer.rank in new.above), default=0)
+    while at < len(layers) and layers[at].rank < new.rank:
+        at += 1
+    return at
 
 
 def _laid(

@@ -72,7 +72,8 @@ class _Merge:
         self.base, self.ours, self.theirs = base, ours, theirs
         self.newer = newer
         self.language = structured(base)
-        self.sides = [{node.id: node for node in file.nodes} for file in (base, ours, theirs)]
+        known = {node.id: node for node in base.nodes}
+        self.sides = [known, *(_by_id(file, known) for file in (ours, theirs))]
         #: Why nodes cannot be merged; empty: because both sides changed them.
         self.conflicts: dict[NodeId, str] = {}
 
@@ -298,7 +299,7 @@ class _Merge:
     ) -> Conflict | None:
         ids = tuple(node.id for node in merged.nodes)
         texts = [merged.data[node.start : node.end] for node in merged.nodes]
-        if ids != tuple(order) or texts != list(parts):
+        if [*map(_unanchored, ids)] != [*map(_unanchored, order)] or texts != list(parts):
             wrong = tuple(id for id in order if id not in ids) or (self.base.id,)
             return Conflict(wrong, "the edits of both sides do not fit together")
         why = compiles if self.language is None else why_invalid
@@ -306,6 +307,36 @@ class _Merge:
         if reason is not None and why(self.ours) is None and why(self.theirs) is None:
             return Conflict((self.base.id,), f"with the edits of both sides: {reason}")
         return None
+
+
+def _by_id(file: SourceFile, known: Mapping[NodeId, Node]) -> dict[NodeId, Node]:
+    """Return the nodes of a side by the ids that the base has for them.
+
+    A run of statements is named after the definition before it, so that a new definition renames
+    it: it is the run of the last definition before it that the base knows.
+    """
+    found = {node.id: node for node in file.nodes}
+    named: dict[NodeId, Node] = {}
+    last: dict[str, str] = {}
+    for node in file.nodes:
+        scope, leaf = _scope(node.id), node.id.symbol.rpartition(".")[2]
+        id = node.id
+        if node.kind in _RUNS and leaf.startswith("@body") and id not in known:
+            anchor = last.get(scope, "")
+            prefix = f"{scope}." if scope else ""
+            was = NodeId(id.path, f"{prefix}@body:{anchor}" if anchor else f"{prefix}@body")
+            if was in known and was not in found and was not in named:
+                id = was
+        elif node.names and node.kind not in _RUNS and id in known:
+            last[scope] = node.names[0] if node.kind is not NodeKind.HEADER else ""
+        named[id] = node
+    return named
+
+
+def _unanchored(id: NodeId) -> str:
+    """Return a symbol without the definition after which a run of statements is named."""
+    head, mark, _ = id.symbol.partition("@body:")
+    return f"{head}@body" if mark else id.symbol
 
 
 def _is_sorted(ids: Sequence[NodeId]) -> bool:

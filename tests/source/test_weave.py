@@ -9,11 +9,12 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mak.model import NodeId, Replace
+from mak.model import AddImport, Edit, Insert, NodeId, Replace
 from mak.source import (
     Conflict,
     Draft,
     Proposal,
+    Rejected,
     SourceFile,
     Sources,
     appendable,
@@ -173,3 +174,84 @@ def _simple(tree: ast.AST) -> list[str]:
         and not hasattr(node, "body")
         and not isinstance(getattr(node, "value", None), ast.List | ast.Dict | ast.Call)
     ]
+
+
+def test_what_saw_another_edit_lies_above_it_and_the_rest_in_plan_order() -> None:
+    base = b'X = [\n    "a",\n]\n'
+    node = NodeId(NAME, "@body")
+
+    def adding(*names: str) -> list[Replace]:
+        return [Replace(node, "X = [\n" + "".join(f'    "{n}",\n' for n in names) + "]\n")]
+
+    granted = frozenset({node})
+    found = set()
+    for early in ([1, 3], [3, 1]):
+        draft = draft_of(base)
+        first = draft.view()
+        draft.accept(accepted(draft.propose(adding("a", "five"), granted, view=first, rank=5)))
+        second = draft.view()
+        rest = {
+            1: (adding("a", "one"), first),
+            3: (adding("a", "five", "three"), second),
+        }
+        for rank in early:
+            edits, view = rest[rank]
+            draft.accept(accepted(draft.propose(edits, granted, view=view, rank=rank)))
+        file = draft.file(NAME)
+        assert file is not None
+        found.add(file.data)
+    assert found == {b'X = [\n    "a",\n    "one",\n    "five",\n    "three",\n]\n'}
+
+
+def test_edits_that_clash_are_rejected_and_change_nothing() -> None:
+    draft = draft_of(b'T = {\n    "a": 1,\n}\n')
+    node = NodeId(NAME, "@body")
+    view = draft.view()
+    one, other = (
+        [Replace(node, f'T = {{\n    "a": 1,\n    "b": {value},\n}}\n')] for value in (2, 3)
+    )
+    draft.accept(accepted(draft.propose(one, frozenset({node}), view=view, rank=1)))
+    before = draft.file(NAME)
+    result = draft.propose(other, frozenset({node}), view=view, rank=0)
+    assert isinstance(result, Rejected)
+    assert result.check == "merge"
+    assert '"b": 2' in result.reason
+    assert '"b": 3' in result.reason
+    assert draft.file(NAME) is before
+
+
+def test_sixty_tasks_add_to_the_same_two_files_at_once() -> None:
+    registry = b'from a import g\n\n__all__ = ["f"]\n\n\ndef f():\n    pass\n\n\nregister("f", f)\n'
+    blob = blob_id(registry)
+    paths = ("one.py", "two.py")
+    draft = Draft(Sources(dict.fromkeys(paths, blob), {blob: registry}.__getitem__))
+    nodes = frozenset(NodeId(path, n) for path in paths for n in ("@body", "@body:f"))
+    view = draft.view()
+    for number in sorted(range(60), key=lambda n: (n // 8, -n)):
+        name = f"task_{number:02}"
+        edits: list[Edit] = []
+        for path in paths:
+            names = f'__all__ = ["f", "{name}"]\n'
+            calls = f'register("f", f)\nregister("{name}", {name})\n'
+            edits.append(AddImport(path, f"from m import {name}x"))
+            edits.append(Replace(NodeId(path, "@body"), names))
+            edits.append(Replace(NodeId(path, "@body:f"), calls))
+            edits.append(Insert(NodeId(path), f"def {name}():\n    pass\n"))
+        draft.accept(accepted(draft.propose(edits, nodes, view=view, rank=number)))
+    for path in paths:
+        file = draft.file(path)
+        assert file is not None
+        for number in range(60):
+            name = f"task_{number:02}"
+            counts = [
+                file.data.count(text % name.encode()) for text in (b'"%b"', b"def %b(", b"%bx")
+            ]
+            assert counts == [2, 1, 1]
+        lines = [line for line in file.data.splitlines() if line.startswith(b"register(")]
+        assert len(lines) == 61
+        assert lines[1:] == sorted(lines[1:])
+
+
+def accepted(result: Proposal | Rejected) -> Proposal:
+    assert isinstance(result, Proposal), result
+    return result
