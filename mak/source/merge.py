@@ -15,11 +15,12 @@ from mak.model import Node, NodeId, NodeKind
 from mak.source.edit import compiles
 from mak.source.entries_edit import seal
 from mak.source.entries_merge import merge_entries
-from mak.source.file import Conflict, Newer, SourceFile
+from mak.source.file import Conflict, Newer, SourceFile, decode
 from mak.source.header import add_imports
 from mak.source.imports import Name, imported
 from mak.source.items import Clash
 from mak.source.language import split, structured, why_invalid, without_separator
+from mak.source.ledger import discrepancy
 from mak.source.python_merge import context_of_shell, merge_python
 from mak.source.text import BOM, is_blank
 
@@ -95,7 +96,7 @@ class _Merge:
             if part and not part.endswith((b"\n", b"\r")):
                 parts[index] = part + newline
         merged = split(b"".join(parts), self.base.path, newer=self.newer)
-        return self._flaw(merged, order, parts) or merged
+        return self._flaw(merged, order, parts) or self._strayed(merged) or merged
 
     def _conflict(self) -> Conflict:
         plain = [id.symbol for id, reason in self.conflicts.items() if not reason]
@@ -294,6 +295,31 @@ class _Merge:
 
     # ------------------------------------------------------------------------ checks
 
+    def _strayed(self, merged: SourceFile) -> Conflict | None:
+        """Refuse what is lost or doubled where the sides changed different runs of statements."""
+        kinds = (*_RUNS, NodeKind.HEADER)
+        for scope in sorted({_scope(id) for side in self.sides for id in side}):
+            full = [
+                {
+                    id: node.digest
+                    for id, node in side.items()
+                    if node.kind in kinds and _scope(id) == scope and node.end > node.start
+                }
+                for side in self.sides
+            ]
+            mine, theirs = ({id for id, _ in full[0].items() ^ side.items()} for side in full[1:])
+            if not mine or not theirs or len(mine | theirs) == 1:
+                continue
+            files = (self.base, self.ours, self.theirs, merged)
+            try:
+                flaw = discrepancy(*(_statements(file, scope) for file in files))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                flaw = None if merged.newer else "it does not parse by itself"
+            if flaw is not None:
+                where = min(mine | theirs)
+                return Conflict((where,), f"with the statements of both sides {flaw}")
+        return None
+
     def _flaw(
         self, merged: SourceFile, order: Sequence[NodeId], parts: Sequence[bytes]
     ) -> Conflict | None:
@@ -343,6 +369,16 @@ def _is_sorted(ids: Sequence[NodeId]) -> bool:
     """Whether entries are sorted, and are enough to tell."""
     symbols = [id.symbol for id in ids if not id.symbol.startswith("@")]
     return len(symbols) >= _TELLING and symbols == sorted(symbols)
+
+
+def _statements(file: SourceFile, scope: str) -> str:
+    """Return the text of a file or class without its definitions."""
+    kinds = (*_RUNS, NodeKind.HEADER)
+    return "".join(
+        decode(file, node.id)
+        for node in file.nodes
+        if node.kind in kinds and _scope(node.id) == scope
+    )
 
 
 def _scope(id: NodeId) -> str:
