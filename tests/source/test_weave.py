@@ -166,11 +166,17 @@ def test_any_two_edits_are_merged_whole_or_conflict(
 
 
 def _simple(tree: ast.AST) -> list[str]:
-    """Return the statements that hold neither others nor a table, which may have been merged."""
-    return [
+    """Return the statements that hold neither others nor a table, which may have been merged.
+
+    Imports are a set.
+    """
+    nodes = [*ast.walk(tree)]
+    imports = {ast.unparse(node) for node in nodes if isinstance(node, ast.Import)}
+    return [*imports] + [
         ast.unparse(node)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.stmt)
+        and not isinstance(node, ast.Import)
         and not hasattr(node, "body")
         and not isinstance(getattr(node, "value", None), ast.List | ast.Dict | ast.Call)
     ]
