@@ -126,14 +126,14 @@ class Index:
 
     def _is_edited(self, path: str) -> bool:
         """Whether the file is as in no tree of Git, yet; most such texts nobody asks for again."""
-        below = self.sources.below
-        return below is not None and (
-            path not in below or below.blob(path) != self.sources.blob(path)
-        )
+        tree, blob = self.sources, self.sources.blob(path)
+        while tree.below is not None:
+            tree = tree.below
+        return path not in tree or tree.blob(path) != blob
 
     def _scan(self, path: str) -> Facts | None:
         below = self.sources.below
-        if below is not None and path in below and self._is_edited(path):
+        if below is not None and path in below and below.blob(path) != self.sources.blob(path):
             known = Index(below).facts(path)
             found = known and rescan(known, below.file(path), self.sources.file(path))
             if found is not None:

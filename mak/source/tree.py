@@ -231,8 +231,14 @@ class Sources:
 class _Overlay(Sources):
     """A tree with some files changed; everything else is the base's, its memory included."""
 
-    def __init__(self, base: Sources, changes: Mapping[str, SourceFile | None]) -> None:
+    def __init__(
+        self,
+        base: Sources,
+        changes: Mapping[str, SourceFile | None],
+        below: Sources | None = None,
+    ) -> None:
         self._base = base
+        self._below = below or base
         self.newer = base.newer
         self._hidden = base.why_hidden
         self._changes = dict(changes)
@@ -262,7 +268,7 @@ class _Overlay(Sources):
 
     @property
     def below(self) -> Sources | None:
-        return self._base
+        return self._below
 
     @property
     def cache(self) -> Cache | None:
@@ -293,7 +299,7 @@ class _Overlay(Sources):
         self._base.recall(path for path in paths if path not in self._changes)
 
     def overlay(self, changes: Mapping[str, SourceFile | None]) -> Sources:
-        return _Overlay(self._base, {**self._changes, **changes})
+        return _Overlay(self._base, {**self._changes, **changes}, self)
 
 
 @of_file
