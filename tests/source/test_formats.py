@@ -37,6 +37,7 @@ from mak.source import (
     merge,
     split,
 )
+from mak.source.draft import Shown
 from mak.source.text import blob_id
 
 DATA = Path(__file__).parent.parent / "data" / "formats"
@@ -141,9 +142,9 @@ def test_edits_of_entries_pass_the_checks(case: Case) -> None:
     creates = tuple(node.id for node in after.nodes if before.get(node.id) is None)
     goal = "Remove or change it." if any(isinstance(e, Delete) for e in edits) else "Change it."
     reply = Reply(ReplyStatus.EDITED, edits)
-    verdict = judge(
-        reply, Task("t", goal, writes, (), creates), draft, {}, set(), lambda tree, node: ()
-    )
+    task = Task("t", goal, writes, (), creates)
+    seen = Shown({}, (), draft.view())
+    verdict = judge(reply, task, draft, seen, 0, set(), lambda tree, node: ())
     assert isinstance(verdict, Accept), verdict
 
 

@@ -40,7 +40,7 @@ def check(file: SourceFile, data: bytes) -> None:
     assert end == len(data)
     assert len({node.id for node in file.nodes}) == len(file.nodes)
     if not file.whole:
-        assert file.nodes[0].kind is NodeKind.HEADER
+        assert file.nodes[0].kind is (NodeKind.HEADER if file.is_code else NodeKind.TEXT)
 
 
 def symbols(text: str) -> list[str]:
