@@ -100,6 +100,15 @@ async def judged(
     )
 
 
+def written(run: Run, draft: Draft, tip: str) -> dict[str, bytes | None]:
+    """Return what the project's commands wrote in a draft that they have judged; None: deleted."""
+    if not run.config.files.generated:
+        return {}
+    files = {path: file.data if file else None for path, file in draft.changes.items()}
+    tree = run.store.prospective(tip, files)
+    return run.store.difference(tree, run.gates.written(tree))
+
+
 async def on_branch(run: Run, tip: str, now: Sources) -> list[Left]:
     """Let gates judge what is on the branch: those that judge at the end, or were put off."""
     names = {*run.gates.names(When.END), *run.owed}

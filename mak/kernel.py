@@ -214,6 +214,8 @@ def undo(store: Store, run_id: str) -> Undone:
     """
 
     def merged(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[str, ...]:
+        if store.opaque_reason(path):
+            return (path,)
         cut = (split(text, path, newer=newer) for text in (base, ours, theirs))
         result = merge(*cut, newer=newer)
         return tuple(map(str, result.nodes)) if isinstance(result, Conflict) else result.data
@@ -438,7 +440,13 @@ def _rounds(
         base=base,
         reach=reach,
         spent=spent,
-        gates=Gates(store, options.config.checks, log.emit, options.setup),
+        gates=Gates(
+            store,
+            options.config.checks,
+            log.emit,
+            options.setup,
+            options.config.files.generated,
+        ),
         review=review,
     )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from mak import workers
 from mak.model import Plan
-from mak.source import SourceFile, Sources, merge, python_newer, split
+from mak.source import Draft, SourceFile, Sources, merge, python_newer, split
 from mak.source.statement import Statement
 from mak.store import Store
 
@@ -95,10 +95,30 @@ def _dotted(node: re.Match[str]) -> str:
     return f"{path.replace('/', '.')}.{node['name']}"
 
 
-def merge_bytes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge two versions of a file by its nodes; None when both changed the same."""
-    result = merge(*(split(text, path, newer=newer) for text in (base, ours, theirs)), newer=newer)
-    return result.data if isinstance(result, SourceFile) else None
+def merger(store: Store) -> Callable[[str, bytes, bytes, bytes], bytes | None]:
+    """Return what merges two versions of a file by its nodes.
+
+    It gives None when both changed the same, and for a file that has to stay whole.
+    """
+
+    def merged(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+        if store.opaque_reason(path):
+            return None
+        cut = (split(text, path, newer=newer) for text in (base, ours, theirs))
+        result = merge(*cut, newer=newer)
+        return result.data if isinstance(result, SourceFile) else None
+
+    return merged
+
+
+def contents(
+    draft: Draft, written: Mapping[str, bytes | None]
+) -> tuple[dict[str, bytes | None], dict[str, list[tuple[str, bytes]]]]:
+    """Return the files of a wave with what was written over them, and the nodes of those files."""
+    files = {path: file.data if file else None for path, file in draft.changes.items()}
+    nodes = {path: versions(file) for path, file in draft.changes.items()}
+    whole = {path: [("", data)] if data is not None else [] for path, data in written.items()}
+    return {**files, **written}, {**nodes, **whole}
 
 
 def versions(file: SourceFile | None) -> list[tuple[str, bytes]]:

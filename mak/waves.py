@@ -22,7 +22,7 @@ from mak.claims import Claims
 from mak.config import When
 from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
 from mak.gates import Red, halve
-from mak.gating import judged, left_red, named, owes
+from mak.gating import judged, left_red, named, owes, written
 from mak.judge import (
     Accept,
     Again,
@@ -35,7 +35,7 @@ from mak.judge import (
     judge,
     touches,
 )
-from mak.landing import merge_bytes, sources_at, versions, wave_message
+from mak.landing import contents, merger, sources_at, wave_message
 from mak.locking import locker
 from mak.model import (
     NodeId,
@@ -503,6 +503,7 @@ class Waves:
                 self._over(wave)
                 return
             number = self.first + wave.number
+            files, nodes = contents(self.draft, written(self.run, self.draft, self.tip))
             # Recovery tells by the log which tasks of a wave that landed had failed.
             self.log.flush()
             message = wave_message(self.log.run, number, self.plan, tasks, kind=self.kind)
@@ -511,11 +512,11 @@ class Waves:
                     run=self.log.run,
                     number=number,
                     parent=self.tip,
-                    files={p: f.data if f else None for p, f in self.draft.changes.items()},
+                    files=files,
                     message=message,
-                    nodes={p: versions(f) for p, f in self.draft.changes.items()},
+                    nodes=nodes,
                     tasks=tasks,
-                    merge=merge_bytes,
+                    merge=merger(self.store),
                     hooks=self.run.hooks,
                 )
             )

@@ -48,7 +48,9 @@ class Generated(Section):
     paths: Texts
     """Which files, as patterns of .gitignore."""
     command: Annotated[str, Field(min_length=1)]
-    """What writes them, run in the top folder of the work directory."""
+    """What writes them; it runs where `checks.commands` do."""
+    timeout: float = Field(default=600.0, gt=0)
+    """Seconds that it may take."""
 
 
 class Files(Section):

@@ -1,4 +1,8 @@
-"""The project's commands on one tree after the other, each result known once."""
+"""The project's commands on one tree after the other, each result known once.
+
+Commands that write files (`files.generated`) are asked first: what they write is part of the tree
+that the others judge. One that ends with an error is a gate that fails.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mak import events
-from mak.config import Checks, Gate, When
+from mak.config import Checks, Gate, Generated, When
 from mak.errors import StoreError
 from mak.gates.environment import Places, environment, is_key
 from mak.gates.process import Ran, run
@@ -54,6 +58,7 @@ class Gates:
         checks: Checks,
         emit: Callable[[events.Event], None],
         setup: Setup | None = None,
+        generated: Sequence[Generated] = (),
     ) -> None:
         self._store = store
         self._checks = checks
@@ -62,13 +67,26 @@ class Gates:
         self._stack = ExitStack()
         self._copy: Scratch | None = None
         self._known: dict[tuple[str, str], Ran] = {}
+        #: Commands that write files, by what they are called as gates.
+        self._writers = {f"files.generated[{n}]": each for n, each in enumerate(generated)}
+        self._gates = (
+            *(_writer(name, each) for name, each in self._writers.items()),
+            *checks.commands,
+        )
+        #: The trees that commands made of trees.
+        self._wrote: dict[tuple[str, str], str] = {}
+        self._ends: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._checks.commands)
+        return bool(self._gates)
 
     def names(self, when: When) -> tuple[str, ...]:
-        """Return the gates of one kind."""
-        return tuple(gate.name for gate in self._checks.commands if gate.when is when)
+        """Return the gates of one kind; those that write files are asked about every wave."""
+        return tuple(gate.name for gate in self._gates if gate.when is when)
+
+    def written(self, tree: str) -> str:
+        """Return a tree that was judged, with what was written in it."""
+        return self._ends.get(tree, tree)
 
     def close(self) -> None:
         """Remove the copy."""
@@ -91,10 +109,11 @@ class Gates:
         when it comes twice; without it the first gate that fails is the only one in the answer.
         """
         found: list[Red] = []
-        for gate in self._checks.commands:
+        given = tree
+        for gate in self._gates:
             if gate.name not in names:
                 continue
-            first = narrowed(gate.command)
+            first = "" if gate.name in self._writers else narrowed(gate.command)
             red = None
             if first and (gate.name, tree) not in self._known:
                 red = await self._red(gate, first, tree, against(gate.name), tasks, confirm)
@@ -105,6 +124,8 @@ class Gates:
                 found.append(red)
                 if not confirm:
                     break
+            elif gate.name in self._writers:
+                tree = self._ends[given] = self._wrote.get((gate.name, tree), tree)
         return tuple(found)
 
     async def _red(
@@ -151,10 +172,22 @@ class Gates:
                 output += f"\nstill running after {gate.timeout:g} s, and stopped"
             ran = self._known[key] = Ran(ran.code, output, ran.seconds)
             verdict = "passed" if ran.passed else _ended(ran)
+            if ran.passed and gate.name in self._writers:
+                verdict = self._take_in(gate, tree, copy)
             if command != gate.command:
                 verdict += ", on the tests that the change reaches"
             self._tell(gate, tree, ran, verdict, tasks)
         return self._known[key]
+
+    def _take_in(self, gate: Gate, tree: str, copy: Scratch) -> str:
+        """Keep the tree with what a command wrote in its files; return what that is, in words."""
+        generators = self._store.generators
+        after = copy.written(
+            lambda path: bool(generators and generators.command(path) == gate.command)
+        )
+        self._wrote[gate.name, tree] = after
+        paths = sorted(self._store.difference(tree, after))
+        return f"wrote {', '.join(paths)}" if paths else "passed, with nothing to write"
 
     def _tell(
         self,
@@ -188,6 +221,13 @@ class Gates:
         if self._copy is None:
             self._copy = self._stack.enter_context(self._store.scratch(self._checks.links))
         return self._copy
+
+
+def _writer(name: str, generated: Generated) -> Gate:
+    """Return a command that writes files as a gate; a project's own gates cannot have its name."""
+    return Gate.model_construct(
+        name=name, command=generated.command, timeout=generated.timeout, when=When.WAVE
+    )
 
 
 #: Exit code of pytest that found no test.

@@ -11,17 +11,19 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mak.errors import StoreError
+from mak.store import treeops
 from mak.store.git import Git
 from mak.store.guard import FileLock
 from mak.store.repository import Repository, git_errors
 from mak.store.treeops import Entry
 
 _SUBMODULE = 0o160000
+_REGULAR = (treeops.FILE, treeops.EXECUTABLE)
 _PREFIX = "mak-scratch-"
 
 
@@ -63,6 +65,26 @@ class Scratch:
             self.work_dir.mkdir(parents=True, exist_ok=True)
             self._link()
         return self.work_dir
+
+    def written(self, wanted: Callable[[str], bool]) -> str:
+        """Return the tree that is shown, with what was written since of the regular files `wanted`.
+
+        Their paths are those of the repository. What Git ignores does not count.
+        """
+        with git_errors(f"taking in what was written in {self.root}"):
+            listed = self.git.run("ls-files", "-zmdo", "--exclude-standard").split(b"\0")[:-1]
+            names = [name for name in dict.fromkeys(listed) if wanted(os.fsdecode(name))]
+            if names:
+                paths = b"\0".join(names)
+                self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths)
+            staged = self.git.run("write-tree").decode().strip()
+            changes: dict[str, Entry | None] = {}
+            for place in self._changed(self._tree, staged):
+                path = str(place.relative_to(self.root))
+                found = treeops.entry(self._repository, staged, path)
+                if wanted(path) and (found is None or found.mode in _REGULAR):
+                    changes[path] = found
+            return treeops.update_tree(self._repository, self._tree, changes)
 
     def _changed(self, old: str, new: str) -> list[Path]:
         listed = self.git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)

@@ -29,7 +29,7 @@ from mak.store.repository import Repository, git_errors
 from mak.store.runs import Runs
 from mak.store.scratch import Scratch, scratch, sweep
 from mak.store.state import Holder, State, Update
-from mak.store.treeops import prospective
+from mak.store.treeops import difference, prospective
 from mak.store.wave import Committed, Moved, WaveHeld, WaveWrite, commit_wave
 from mak.store.worktree import Worktree
 
@@ -396,6 +396,11 @@ class Store(Ground):
         """Write the tree of the commit `parent` (empty: none) with these files; return its id."""
         with git_errors("writing a tree"):
             return prospective(self.repository, parent, files)
+
+    def difference(self, old: str, new: str) -> dict[str, bytes | None]:
+        """Return the contents of files that differ between two trees; None: they are gone."""
+        with git_errors("comparing trees"):
+            return difference(self.repository, old, new)
 
     def scratch(self, links: Sequence[str] = ()) -> AbstractContextManager[Scratch]:
         """Make a copy of the tree to run commands in; see `mak.store.scratch`."""

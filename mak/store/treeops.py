@@ -91,6 +91,21 @@ def prospective(repository: Repository, commit: str, files: Mapping[str, bytes |
     return update_tree(repository, tree, changes) if changes else tree or _empty(repository)
 
 
+def difference(repository: Repository, old: str, new: str) -> dict[str, bytes | None]:
+    """Return the contents of the files of a tree that another has not got like that.
+
+    None: it has not got the file at all.
+    """
+    was, now = repository.handle[old], repository.handle[new]
+    assert isinstance(was, pygit2.Tree) and isinstance(now, pygit2.Tree)
+    found: dict[str, bytes | None] = {}
+    for delta in was.diff_to_tree(now).deltas:
+        gone = delta.status_char() == "D"
+        path = delta.old_file.path if gone else delta.new_file.path
+        found[path] = None if gone else _data(repository.handle[delta.new_file.id])
+    return found
+
+
 def _empty(repository: Repository) -> str:
     return str(repository.write("tree", repository.handle.TreeBuilder().write))
 

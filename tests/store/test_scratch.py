@@ -58,6 +58,30 @@ def test_what_a_command_leaves_goes_and_what_git_ignores_stays(root: Path) -> No
         ]
 
 
+def test_what_was_written_is_taken_in_where_it_is_wanted(root: Path) -> None:
+    with Store.open(root) as store, store.scratch() as copy:
+        tree = store.prospective(store.tip(), {})
+        folder = copy.show(tree)
+        write(folder, {"a.py": "A = 9\n", "pkg/new.py": "N = 1\n", "x.txt": "", "y.cache": ""})
+        (folder / "pkg/b.py").unlink()
+        (folder / "link.py").symlink_to("a.py")
+        git(folder, "add", "x.txt")
+        after = copy.written(lambda path: path.endswith((".py", ".cache")))
+        assert store.difference(tree, after) == {
+            "a.py": b"A = 9\n",
+            "pkg/b.py": None,
+            "pkg/new.py": b"N = 1\n",
+        }
+        assert sorted(p.name for p in copy.show(tree).rglob("*.*")) == [
+            ".git",
+            ".gitignore",
+            "a.py",
+            "b.py",
+            "y.cache",
+        ]
+        assert (copy.show(after) / "pkg/new.py").read_text() == "N = 1\n"
+
+
 def test_a_changed_file_gets_a_time_it_never_had(root: Path) -> None:
     """Python takes compiled code for current by size and time in seconds: a.py has the same size
     in each of these trees, which follow each other within a second."""
