@@ -118,6 +118,8 @@ class Waves:
         #: The same for every task, so that endpoints can cache what begins a prompt.
         self.peers = tuple(task.goal for task in plan.tasks)
         self.settled: dict[str, Settled] = {}
+        #: Those of later levels, while an earlier one is being committed.
+        self.ahead: dict[str, Settled] = {}
         #: Accepted answers that change nothing, of tasks whose wave is not over.
         self.unchanged: dict[str, Reply] = {}
         #: What each task has changed, as its accepted reply says.
@@ -206,7 +208,8 @@ class Waves:
 
     def _dispatch(self) -> None:
         if self.halted:
-            if TaskState.RUNNING not in self.scheduler.states.values():
+            at_work = TaskState.RUNNING in self.scheduler.states.values()
+            if not at_work and self.scheduler.wave() is None:
                 raise Stop(RunState.HELD, self.halted)
             return
         started = self.scheduler.start()
@@ -409,7 +412,7 @@ class Waves:
     def _undo(self, task: str, below: str) -> None:
         """Ask a settled task again, since one that it builds on is asked again."""
         turn = self.turns[task]
-        entry = self.settled.pop(task, None)
+        entry = self.settled.pop(task, None) or self.ahead.pop(task, None)
         turn.draft = entry.reply if entry else self.unchanged.pop(task)
         turn.retry = f"{below}, on which this builds, is being changed; here it is as it is now"
         self.log.emit(events.ReplyRejected(task, turn.asked, "built-on", turn.retry))
@@ -474,15 +477,16 @@ class Waves:
 
     async def _land(self, wave: Wave) -> None:
         """Commit a complete wave without what is settled of later levels."""
-        ahead = {task: e for task, e in self.settled.items() if task not in wave.tasks}
-        if not ahead:
+        self.ahead = {task: e for task, e in self.settled.items() if task not in wave.tasks}
+        if not self.ahead:
             await self._commit(wave)
             return
         self.settled = {task: e for task, e in self.settled.items() if task in wave.tasks}
-        for task in ahead:
+        for task in self.ahead:
             self.planned.put(self.turns[task].task)
         if self._rebuild():
             await self._commit(wave)
+        ahead, self.ahead = self.ahead, {}
         for task, entry in ahead.items():
             if self.scheduler.states[task] is TaskState.SETTLED:
                 self.planned.drop(task)

@@ -288,6 +288,46 @@ def test_a_commit_on_the_same_node_has_the_agent_asked_again(road, kind):
     assert road.text("a.py") == A.replace("return 1", "return 'mine' + ' 10'")
 
 
+def early(road: Road, last: dict[str, Any]) -> tuple[list[Any], dict[str, list[Any]]]:
+    """Return a plan whose task of the second level settles, or is asked, before its first is over.
+
+    When it settles, the person commits another `one` than task a, which it depends on, has made.
+    """
+
+    def commit() -> None:
+        edit(road, "a.py", ONE, ONE.replace("1", "'mine'"))
+        git(road.root, "commit", "-qam", "mine")
+
+    road.when(TaskSettled, commit, task="a")
+    tasks = [task("a", "a.py::one"), task("b", "b.py::one"), task("c", "a.py::three")]
+    tasks[2]["depends_on"] = ["a"]
+    slow = {**reply(edited("n1", TEN)), "delay_s": 0.3}
+    return tasks, {"a": [reply(edited("n1", TEN))] * 2, "b": [slow], "c": [last] * 2}
+
+
+def test_what_settled_early_is_asked_again_with_what_it_builds_on_when_a_person_commits(road):
+    """A wave that did not fit the moved branch did not know what had settled on top of it."""
+    thirty = THREE.replace("3", "30")
+    outcome = road.run(*early(road, reply(edited("n1", thirty))))
+    assert outcome.state is RunState.DONE
+    assert {name: t.attempts for name, t in outcome.tasks.items()} == {"a": 2, "b": 1, "c": 2}
+    assert [wave.tasks for wave in outcome.waves] == [("a", "b"), ("c",)]
+    assert road.text("a.py") == A.replace(ONE, TEN).replace(THREE, thirty)
+    assert thirty not in git(road.root, "show", "HEAD~:a.py")
+
+
+def test_a_task_that_was_skipped_at_work_may_still_meet_a_wrong_key(road):
+    """Its error came in when it was at work no more, which nobody expected."""
+    tasks, script = early(road, {"error": {"kind": "auth"}, "delay_s": 1.0})
+    script["a"][1] = {"status": "refused"}
+    tasks.append(task("d", "c.py::one", depends_on=["b"]))
+    script["d"] = [{**reply(edited("n1", TEN)), "delay_s": 1.5}]
+    outcome = road.run(tasks, script)
+    states = {name: str(t.state) for name, t in outcome.tasks.items()}
+    assert states == {"a": "failed", "b": "done", "c": "skipped", "d": "done"}
+    assert outcome.state is RunState.FAILED
+
+
 def test_a_commit_inside_a_class_is_not_undone_by_a_reply_that_holds_the_whole_class(make_road):
     """A class given whole for its shell holds the methods as the agent saw them."""
     text = 'class C:\n    """C."""\n\n    def one(self):\n        return 1\n'
