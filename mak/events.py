@@ -208,6 +208,18 @@ class RepairStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyUnused:
+    """A run ended, and an answer is no part of what came of it; it stays in the run's record."""
+
+    task: str
+    attempt: int
+    #: What it was turned down or left out for.
+    reason: str
+    #: The command that shows it whole.
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """Something a person should read once."""
 
@@ -243,6 +255,7 @@ Event = (
     | TaskTakenOut
     | RepairPlanned
     | RepairStopped
+    | ReplyUnused
     | Remark
     | RunFinished
 )

@@ -237,9 +237,22 @@ class Rounds:
             spent=tuple(self._spent),
             stopped=self._why,
         )
+        if ended:
+            self._tell_unused(reason)
         self._log.emit(events.RunFinished(str(state), reason))
         self._log.finish(outcome)
         return outcome
+
+    def _tell_unused(self, reason: str) -> None:
+        """Name every answer that nothing came of; a run that can go on may still use its own."""
+        parked = {key for waves in self._rounds[-1:] for key in waves.run.parked}
+        used = {key for waves in self._rounds for key in waves.used()}
+        if parked <= used:
+            return
+        self._log.flush()
+        told = (event for _, event in runlog.read_events(self._store, self._log.run))
+        for event in runlog.unused(self._log.run, parked, used, told, reason):
+            self._log.emit(event)
 
     def _tasks(self, ended: bool, reason: str) -> dict[str, TaskOutcome]:
         """Return how all tasks stand; one whose share a repair did is done."""

@@ -17,12 +17,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mak.agents import reply_from_json, reply_to_json
-from mak.events import Event, Spent, from_json, to_json
+from mak.events import (
+    Event,
+    ReplyParked,
+    ReplyRejected,
+    ReplyUnused,
+    Spent,
+    TaskFailed,
+    TaskSkipped,
+    TaskWidened,
+    from_json,
+    to_json,
+)
 from mak.model import (
     Finding,
     NodeId,
@@ -189,6 +200,37 @@ def read_events(store: Store, run: str) -> Iterator[tuple[float, Event]]:
     for line in _lines(store, run):
         if "event" in line:
             yield line.pop("t"), from_json(line)
+
+
+def unused(
+    run: str,
+    parked: Collection[tuple[str, int]],
+    used: Collection[tuple[str, int]],
+    told: Iterable[Event],
+    reason: str,
+) -> Iterator[ReplyUnused]:
+    """Yield the answers that are parked and not used, by task and attempt, each with the reason.
+
+    `told` is what happened during the run; what it says nothing of is unused for `reason`.
+    """
+    why: dict[tuple[str, int], str] = {}
+    last: dict[str, str] = {}
+    asked: dict[str, int] = {}
+    for event in told:
+        match event:
+            case ReplyParked(task, attempt):
+                asked[task] = attempt
+            case ReplyRejected(task, attempt, check, said):
+                why[task, attempt] = f"{check}: {said}"
+            case TaskWidened(task, nodes) if task in asked:
+                why[task, asked[task]] = f"asked again with {', '.join(nodes)}"
+            case TaskFailed(task, said):
+                last[task] = said
+            case TaskSkipped(task, because):
+                last[task] = f"depends on {because}, which failed"
+    for task, attempt in sorted({*parked} - {*used}):
+        said = why.get((task, attempt)) or last.get(task) or reason
+        yield ReplyUnused(task, attempt, said, f"mak show {run} --task {task}")
 
 
 def _lines(store: Store, run: str) -> Iterator[dict[str, Any]]:

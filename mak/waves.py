@@ -762,6 +762,12 @@ class Waves:
             for task, turn in self.turns.items()
         }
 
+    def used(self) -> Iterator[tuple[str, int]]:
+        """Yield the answers, by task and attempt, that are in a commit or needed none."""
+        for task, state in self.scheduler.states.items():
+            if state is TaskState.DONE:
+                yield task, self.turns[task].asked
+
     def release(self) -> None:
         """Give up all claims."""
         self.claims.release()

@@ -15,6 +15,7 @@ from mak.events import (
     RepairStopped,
     ReplyParked,
     ReplyRejected,
+    ReplyUnused,
     Reviewed,
     RunFinished,
     RunStarted,
@@ -105,6 +106,8 @@ def line(event: Event) -> Line:
             return Line("repair", f"plan {number}: {repairs}; {some(obligations)}", "bold")
         case RepairStopped(why, outstanding):
             return Line("repair", f"{why}: {some(outstanding)}", "bold red")
+        case ReplyUnused(task, attempt, reason, where):
+            return Line("unused", f"{task} (attempt {attempt}): {reason}; kept: {where}")
         case Remark(text):
             return Line("note", text)
         case RunFinished(state, reason):

@@ -13,6 +13,7 @@ from mak.cli.progress import Progress, Row
 from mak.events import (
     Event,
     ReplyParked,
+    ReplyUnused,
     RunFinished,
     Spent,
     TaskStarted,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: Events that the screen shows in its rows, so that they need no line of their own.
 ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked)
 #: Events that what is written after the run tells better.
-UNSAID = (RunFinished, Spent)
+UNSAID = (ReplyUnused, RunFinished, Spent)
 #: Redraws per second.
 RATE = 8
 #: Rows of tasks on the screen at most.

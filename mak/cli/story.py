@@ -9,7 +9,7 @@ from mak.cli.lines import count, first, line, money, seconds, tokens
 from mak.cli.record import Record
 from mak.cli.reports.report import page
 from mak.cli.runs import next_command, when
-from mak.events import ReplyRejected, RunFinished
+from mak.events import ReplyRejected, ReplyUnused, RunFinished
 from mak.model import (
     AddImport,
     Delete,
@@ -165,14 +165,24 @@ def _task(record: Record, task_id: str) -> Iterator[str]:
     of_run = record.outcome.reason if record.outcome else ""
     if outcome and outcome.reason and outcome.reason != of_run:
         yield f"  {'reason':<8} {_indented(outcome.reason, 11)}"
+    told_above = (of_run, outcome.reason if outcome else "")
+    told = [event for _, event in record.events]
     rejections = {
         event.attempt: event
-        for _, event in record.events
+        for event in told
         if isinstance(event, ReplyRejected) and event.task == task_id
+    }
+    unused = {
+        event.attempt: event
+        for event in told
+        if isinstance(event, ReplyUnused) and event.task == task_id
     }
     for (owner, attempt), reply in sorted(record.replies.items()):
         if owner == task_id:
             yield from _attempt(attempt, reply, rejections.get(attempt))
+            why = unused[attempt].reason if attempt in unused else ""
+            if why and attempt not in rejections and why not in told_above:
+                yield f"    unused  {_indented(why, 12)}"
 
 
 def _attempt(attempt: int, reply: Reply, rejected: ReplyRejected | None) -> Iterator[str]:

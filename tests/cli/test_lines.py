@@ -17,6 +17,7 @@ from mak.events import (
     RepairStopped,
     ReplyParked,
     ReplyRejected,
+    ReplyUnused,
     Reviewed,
     RunFinished,
     RunStarted,
@@ -96,6 +97,10 @@ STORY: list[tuple[Event, str]] = [
         "repair   plan 1: 1 task; gate:tests",
     ),
     (RepairStopped("stalled", ("gate:tests",)), "repair   stalled: gate:tests"),
+    (
+        ReplyUnused("a", 1, "elision: the body is left out", "mak show r1 --task a"),
+        "unused   a (attempt 1): elision: the body is left out; kept: mak show r1 --task a",
+    ),
     (Remark("a wave was finished"), "note     a wave was finished"),
     (RunFinished("failed", "b failed"), "end      failed: b failed"),
 ]
