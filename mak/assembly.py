@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from mak.judge import References, check_wave, stale, touches
 from mak.model import Finding, NodeId, Reply, Task
 from mak.source import Draft, Rejected, Shown, Sources, path_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settled:
     """An accepted reply, as it can be applied again when the wave's base moves."""
 
@@ -20,10 +21,16 @@ class Settled:
     #: Its place among the tasks of the plan: by level, then as they are in the plan.
     rank: int
 
-    @property
-    def paths(self) -> set[str]:
+    @cached_property
+    def paths(self) -> frozenset[str]:
         """The files that it edits."""
-        return {path_of(edit) for edit in self.reply.edits}
+        return frozenset(map(path_of, self.reply.edits))
+
+    @cached_property
+    def locked(self) -> frozenset[str]:
+        """The files in which its task held locks."""
+        task = self.task
+        return frozenset(node.path for node in (*task.writes, *task.creates, *task.reads))
 
 
 def assemble(base: Sources, entries: Mapping[str, Settled]) -> tuple[Draft, dict[str, str]]:

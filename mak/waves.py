@@ -268,13 +268,17 @@ class Waves:
         beside it, it is not shown, so that what it is shown does not depend on who was first.
         """
         paths = {node.path for node in (*task.writes, *task.creates)}
+        near = {t for t, e in self.settled.items() if not paths.isdisjoint(e.paths)}
+        if not near:
+            return (), self.draft.view()
         level, locks = self.scheduler.level_of(task.id), self.scheduler.locks(task.id)
+        files = {lock.node.path for lock in locks}
         before = {
             other: entry
             for other, entry in self.settled.items()
-            if self.scheduler.level_of(other) < level or exclude(locks, self.scheduler.locks(other))
+            if self.scheduler.level_of(other) < level
+            or (not files.isdisjoint(entry.locked) and exclude(locks, self.scheduler.locks(other)))
         }
-        near = {t for t, e in self.settled.items() if not paths.isdisjoint(e.paths)}
         above = tuple(t for t in before if t in near)
         if len(above) == len(near):
             return above, self.draft.view()
