@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: New objects, less those that went, between two collections of them.
-_RARELY = 20_000
+_RARELY = 200_000
 
 
 @contextmanager
