@@ -103,11 +103,13 @@ def _is_handed_on(file: SourceFile, node: Node) -> bool:
 def _is_used_before(file: SourceFile, node: Node, name: str) -> bool:
     """Whether code that runs before a definition is there, or while it is made, loads its name."""
     todo: list[ast.AST] = [*(parse(decode(file, file.id)) or ())]
+    own = (p for p in todo if isinstance(p, ast.stmt) and node.line <= p.lineno <= node.end_line)
+    last = max((p.end_lineno or 0 for p in own), default=node.end_line)
     while todo:
         part = todo.pop()
         if isinstance(part, ast.Name) and part.id == name:
             return True
-        if isinstance(part, ast.stmt) and part.lineno > node.end_line:
+        if isinstance(part, ast.stmt) and part.lineno > last:
             continue
         if isinstance(part, Function):
             todo += [*part.decorator_list, *part.args.defaults]
