@@ -25,6 +25,8 @@ PACKAGES = {
     "twisted": "26.10.0",
     "mypy": "2.4.1",
 }
+#: What the time is compared with, besides what development needs anyway.
+TOOLS = {"pyflakes": "4.1.0"}
 STDLIB = "stdlib"
 _CODE = (".py", ".pyi")
 
@@ -34,7 +36,7 @@ def wheel(name: str, folder: Path) -> Path:
 
     Raises `CalledProcessError` when pip cannot.
     """
-    version = PACKAGES[name]
+    version = {**PACKAGES, **TOOLS}[name]
     found = [*folder.glob(f"{name}-{version}-*.whl")]
     if not found:
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,11 +23,11 @@ def misfits(view: View, path: str) -> tuple[tuple[CallSite, Variable], ...]:
     """
     if path not in view.misfits:
         view.misfits[path] = tuple(
-            (site, _maker(view, site))
+            (site, maker)
             for site in view.graph.calls(path)
             if not site.fits and site.start >= 0 and view.graph.is_certain(site)
-            # A stub may be behind what it describes.
-            if not site.target.path.endswith(".pyi")
+            for maker in [_maker(view, site)]
+            if not maker.path.endswith(".pyi")  # a stub may be behind what it describes
         )
     return view.misfits[path]
 

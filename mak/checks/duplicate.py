@@ -42,7 +42,9 @@ def _findings(change: Change) -> Iterator[Finding]:
         known = before if is_cut(before) else None
         old = _groups(known) if known else {}
         for key, group in _groups(after).items():
-            if len(group) > max(1, len(old.get(key, ()))) and not _dispatched(after, group):
+            if len(group) > max(1, len(old.get(key, ()))) and not (
+                _dispatched(after, group) or _serves_first(after, group)
+            ):
                 first, last = group[0].node, group[-1].node
                 yield Finding(
                     CHECK.id,
@@ -93,6 +95,13 @@ def _hidden_imports(path: str, before: SourceFile | None, after: SourceFile) -> 
             )
 
 
+def _serves_first(file: SourceFile, group: list[Definition]) -> bool:
+    """Whether module-level code uses a definition before another takes its name."""
+    first, last = group[0], group[-1].node
+    below = first.node.end_line
+    return not first.scope[0] and _is_used_before(file, last, first.name, below)
+
+
 def _is_handed_on(file: SourceFile, node: Node) -> bool:
     """Whether a decorator may do something with a definition beside giving it its name."""
     tree = function(file, node)
@@ -100,14 +109,17 @@ def _is_handed_on(file: SourceFile, node: Node) -> bool:
     return not names <= _TRANSPARENT
 
 
-def _is_used_before(file: SourceFile, node: Node, name: str) -> bool:
-    """Whether code that runs before a definition is there, or while it is made, loads its name."""
+def _is_used_before(file: SourceFile, node: Node, name: str, below: int = 0) -> bool:
+    """Whether code that runs before a definition is there, or while it is made, loads its name.
+
+    Only code `below` a line counts.
+    """
     todo: list[ast.AST] = [*(parse(decode(file, file.id)) or ())]
     own = (p for p in todo if isinstance(p, ast.stmt) and node.line <= p.lineno <= node.end_line)
     last = max((p.end_lineno or 0 for p in own), default=node.end_line)
     while todo:
         part = todo.pop()
-        if isinstance(part, ast.Name) and part.id == name:
+        if isinstance(part, ast.Name) and part.id == name and part.lineno > below:
             return True
         if isinstance(part, ast.stmt) and part.lineno > last:
             continue

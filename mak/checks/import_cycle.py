@@ -67,6 +67,8 @@ def _imports(view: View, path: str) -> Iterator[tuple[str, int]]:
     for entry in facts.imports if facts is not None else ():
         if entry.flags & Flag.TYPING or not _runs_on_load(view, path, entry.scope):
             continue
+        if entry.flags & Flag.CONDITIONAL and _is_main(view, path, entry.start):
+            continue
         module = names.modules.imported(entry.level, entry.module, path)
         if module is None:
             continue
@@ -86,6 +88,11 @@ def _runs_on_load(view: View, path: str, scope: int) -> bool:
             return False
         scope = facts.scopes[scope].parent
     return True
+
+
+def _is_main(view: View, path: str, start: int) -> bool:
+    """Whether code only runs when the file is started, not when it is imported."""
+    return view.node(Spot(path, start)).symbol == "@main"
 
 
 def _way(view: View, start: str, goal: str) -> list[str]:

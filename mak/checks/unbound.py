@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 import warnings
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from mak.source.facts import Facts, Guard, ScopeKind
 from mak.source.graph.members import is_open
 
 #: Words in a file that say that names may come and go while it runs.
-_OPEN = (b"exec(", b"NameError", b"builtins", b"gettext")
+_OPEN = re.compile(rb"exec\(|NameError|import builtins|builtins\.__dict__|gettext\.install")
 _BUILTINS = frozenset((*dir(builtins), "WindowsError"))
 
 
@@ -36,7 +37,7 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
         for start in _unbound_uses(view, path, facts, name)
         if not facts.is_guarded(start, Guard.NAME)
     ]
-    if not suspects or any(word in view.data(path) for word in _OPEN):
+    if not suspects or _OPEN.search(view.data(path)):
         return
     if is_open(view.names, path):
         return
