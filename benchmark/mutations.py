@@ -99,6 +99,14 @@ def is_plain(call: ast.Call) -> bool:
     )
 
 
+def _on_load(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs when a module is loaded: everything outside of functions."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from _on_load(node)
+
+
 def _bound(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -147,7 +155,7 @@ class Package:
                 self.set.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.set.add(node.value)
-        for statement in module.tree.body:
+        for statement in _on_load(module.tree):
             if isinstance(statement, ast.Import):
                 for alias in statement.names:
                     self.imports[module.path].add(self.names.get(alias.name, ""))
@@ -158,7 +166,8 @@ class Package:
             for alias in statement.names:
                 inner = self.names.get(f"{base}.{alias.name}")
                 self.imports[module.path].add(inner or path)
-                if path and not inner and not alias.asname and module.bound[alias.name] == 1:
+                plain = path and not inner and not alias.asname and statement in module.tree.body
+                if plain and module.bound[alias.name] == 1:
                     self.importers[path, alias.name].append(module.path)
 
     def absolute(self, path: str, statement: ast.ImportFrom) -> str:
