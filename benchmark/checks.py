@@ -59,14 +59,16 @@ def print_false(names: list[str], folder: Path, *, verbose: bool) -> None:
         print(f"{name}: {at}: {finding.check}: {finding.message}")
 
 
-def print_true(names: list[str], folder: Path, count: int, seed: int, *, verbose: bool) -> None:
+def print_true(
+    names: list[str], kinds: list[str], folder: Path, count: int, seed: int, *, verbose: bool
+) -> None:
     """Print what share of known breaks is found, by kind."""
     print("\nknown breaks\n")
     tried, places, seen = Counter[str](), Counter[str](), Counter[str]()
     for name in names:
         files = files_of(name, folder)
         package, sources = Package(files), sources_of(files)
-        for kind in KINDS:
+        for kind in kinds:
             for mutation in mutations(package, kind, count, seed):
                 missed = mutation.where - _found(sources, mutation.files, mutation.checks)
                 tried[kind] += 1
@@ -76,7 +78,7 @@ def print_true(names: list[str], folder: Path, count: int, seed: int, *, verbose
                     print(f"missed: {name}: {kind}: {[*mutation.files]}: {sorted(missed)}")
     print("| break | edits | places that it breaks | found |")
     print("|---|---:|---:|---:|")
-    for kind in KINDS:
+    for kind in kinds:
         share = 100 * seen[kind] / places[kind] if places[kind] else float("nan")
         print(f"| {kind} | {tried[kind]} | {places[kind]} | {share:.1f} % |")
 
@@ -95,6 +97,7 @@ def main() -> None:
     parser.add_argument("--packages", nargs="+", default=[STDLIB, *PACKAGES])
     parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--count", type=int, default=8, help="breaks by kind and package")
+    parser.add_argument("--kinds", nargs="+", default=[""], help="words in the kinds of breaks")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--verbose", action="store_true", help="name what is found, and missed")
@@ -104,7 +107,10 @@ def main() -> None:
         print_false(options.packages, options.folder, verbose=options.verbose)
     if "true" in wanted:
         packages = [name for name in options.packages if name != STDLIB]
-        print_true(packages, options.folder, options.count, options.seed, verbose=options.verbose)
+        kinds = [kind for kind in KINDS if any(word in kind for word in options.kinds)]
+        print_true(
+            packages, kinds, options.folder, options.count, options.seed, verbose=options.verbose
+        )
     if "speed" in wanted:
         measure(options.folder, options.repeat)
 

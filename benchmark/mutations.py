@@ -57,11 +57,16 @@ class Module:
                         found[name].append(node)
         return found
 
-    def is_sheltered(self, node: ast.AST) -> bool:
-        """Whether something around a node may expect it to fail, or keep it from being run."""
+    def is_sheltered(self, node: ast.AST, word: str = "") -> bool:
+        """Whether something around a node may expect it to fail, or keep it from being run.
+
+        With a `word`, only conditions that mention it do.
+        """
         outer = self.parents.get(node)
         while outer is not None:
-            if isinstance(outer, ast.Try | ast.With | ast.AsyncWith | ast.Lambda | ast.If):
+            if isinstance(outer, ast.Try | ast.With | ast.AsyncWith | ast.Lambda | ast.BoolOp):
+                return True
+            if isinstance(outer, ast.If | ast.IfExp) and word in ast.unparse(outer.test):
                 return True
             if isinstance(outer, Function) and outer.decorator_list:
                 return True
@@ -434,6 +439,8 @@ def drop_entry(package: Package, module: Module) -> Iterator[Mutation]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as table):
                 pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as table):
+                pass
             case _:
                 continue
         if module.bound[name] != 1 or len(table.keys) < 2 or not _only_read(package, module, name):
@@ -444,7 +451,7 @@ def drop_entry(package: Package, module: Module) -> Iterator[Mutation]:
             for part in ast.walk(user.tree):
                 match part:
                     case ast.Subscript(value=ast.Name(id=used), slice=ast.Constant(value=str(key))):
-                        if used == name and not user.is_sheltered(part):
+                        if used == name and not user.is_sheltered(part, name):
                             asked[key].add(path)
         for place, key in enumerate(table.keys):
             if isinstance(key, ast.Constant) and key.value in asked:
@@ -468,7 +475,9 @@ def _only_read(package: Package, module: Module, name: str) -> bool:
                 outer = user.parents.get(part)
                 if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Load):
                     continue
-                if not isinstance(outer, ast.Compare | ast.For):
+                if isinstance(outer, ast.Attribute) and outer.attr in ("get", "items", "keys"):
+                    continue
+                if not isinstance(outer, ast.Compare | ast.For | ast.comprehension):
                     return False
     return True
 

@@ -6,6 +6,7 @@ are for. A rule that cannot be sure stays silent, and only what the change intro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
@@ -34,11 +35,12 @@ from mak.checks import (
 from mak.checks.change import Change, Check
 from mak.checks.protected import protected as protected_reason
 from mak.checks.trees import Files, Trees, introduced
+from mak.checks.view import View
 from mak.model import Finding
-from mak.source import Sources
+from mak.source import Sources, complaint
 from mak.source.collector import paused
+from mak.source.facts import BindingKind
 from mak.source.names import references
-from mak.source.python_ast import KEPT
 
 __all__ = [
     "CHECKS",
@@ -74,6 +76,9 @@ CHECKS: tuple[Check, ...] = (
     unknown_key.CHECK,
     stale.CHECK,
 )
+
+
+_DEFINED = (BindingKind.FUNCTION, BindingKind.CLASS)
 
 
 def run_checks(change: Change) -> tuple[Finding, ...]:
@@ -129,7 +134,8 @@ def _check_trees(
     changed = _changed(before, after)
     trees = Trees(before, after, changed)
     if before is None:
-        _read(trees)
+        trees.after.graph.load()
+        changed = [path for path in trees.after.graph.paths if _is_odd(trees.after, path)]
     change = Change(
         before={p: before.file(p) if before and p in before else None for p in changed},
         after={p: after.file(p) if p in after else None for p in changed},
@@ -145,12 +151,19 @@ def _check_trees(
     return [finding for check in chosen for finding in _judged(check, change, trees)]
 
 
-def _read(trees: Trees) -> None:
-    """Read a whole tree: each file is parsed once for all that is asked of it."""
-    paths = trees.after.graph.paths
-    for at in range(0, len(paths), KEPT):
-        trees.after.sources.load(paths[at : at + KEPT])
-        trees.after.names.index.load(paths[at : at + KEPT])
+def _is_odd(view: View, path: str) -> bool:
+    """Whether a rule about the nodes of a file alone may find something in it.
+
+    The others need no nodes, and to cut a file takes as long as to judge it.
+    """
+    facts = view.facts(path)
+    if facts is None or complaint(view.data(path)) is not None:
+        return True
+    defined = Counter((b.scope, b.name) for b in facts.bindings if b.kind in _DEFINED)
+    return any(
+        count > 1 or (scope == 0 and len(facts.bound(0, name)) > 1)
+        for (scope, name), count in defined.items()
+    )
 
 
 def _judged(check: Check, change: Change, trees: Trees) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from mak.source.graph.construct import HARMLESS
 from mak.source.graph.members import is_stored
 from mak.source.hierarchy import descendants
 from mak.source.names import qualified, qualified_name, uses_of
-from mak.source.resolve import Derived, Instance, Module, Thing, Variable
+from mak.source.resolve import Derived, Instance, Module, Outside, Thing, Variable
 
 _OPEN = re.compile(rb"__dict__|__getattribute__|\btype\([^()]*,|locals\(\)|vars\(")
 
@@ -35,6 +35,10 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
             if len(owners) != 1 or not _is_loaded(use, position):
                 break
             (owner,) = owners
+            if isinstance(owner, Outside) or (
+                isinstance(owner, Variable) and view.names.class_of(owner) is None
+            ):
+                break
             name, start = use.names[position], use.starts[position]
             if _lacks(view, owner, name):
                 assert facts is not None
@@ -137,7 +141,7 @@ def _lacks(view: View, owner: Thing, name: str) -> bool:
         case Module():
             return view.graph.has(owner, name) is Has.NO
         case Variable():
-            return view.names.class_of(owner) is not None and _class_lacks(view, owner, name)
+            return _class_lacks(view, owner, name)
         case Instance(klass) | Derived(klass):
             key = klass, name
             if key not in view.lacking:

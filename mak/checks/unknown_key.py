@@ -44,7 +44,7 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
             found = _looked_up(view, path, use)
             if found is None or found.value in keys or facts.is_guarded(use.starts[-1], Guard.ALL):
                 continue
-            if _expects(view, path, use):
+            if _expects(view, path, use, str(found.value)):
                 continue
             yield Problem(
                 path,
@@ -72,11 +72,23 @@ def _looked_up(view: View, path: str, use: Use) -> ast.Constant | None:
     return key if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
 
-def _expects(view: View, path: str, use: Use) -> bool:
+def _asks(test: ast.expr, use: Use, key: str) -> bool:
+    """Whether a condition is about a table, or about one of its keys."""
+    return any(
+        (isinstance(part, ast.Name) and part.id == use.names[-1])
+        or (isinstance(part, ast.Attribute) and part.attr == use.names[-1])
+        or (isinstance(part, ast.Constant) and part.value == key)
+        for part in ast.walk(test)
+    )
+
+
+def _expects(view: View, path: str, use: Use, key: str) -> bool:
     """Whether the code around a lookup says that the key may be missing."""
     syntax, node = view.syntax(path), _node(view, path, use)
     for outer, inner in syntax.above(node) if syntax is not None and node is not None else ():
-        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp | ast.While):
+        if isinstance(outer, ast.BoolOp):
+            return True
+        if isinstance(outer, ast.If | ast.IfExp | ast.While) and _asks(outer.test, use, key):
             return True
         if isinstance(outer, ast.Try) and outer.handlers and inner in outer.body:
             return True

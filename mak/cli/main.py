@@ -26,7 +26,11 @@ def script() -> NoReturn:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
             reconfigure(errors="backslashreplace")
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    # What is known of a large repository need not be taken apart object by object.
+    os._exit(code)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -75,10 +75,11 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list(as_json=form == "json")
     wanted = _wanted(args.select, args.ignore)
+    from mak.source.collector import paused
     from mak.store import Store
 
     try:
-        with Store.open(folder, write=False) as store:
+        with paused(), Store.open(folder, write=False) as store:
             if store.prefix and store.root is not None:
                 with Store.open(store.root, write=False) as whole:
                     report = _report(whole, args, wanted)
