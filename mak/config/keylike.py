@@ -10,6 +10,8 @@ _PREFIXES = re.compile(
     r"(?:^|[\s=:/\"'])(?:sk-|sk_|rk-|pk-|AIza|AQ\.|nvapi-|gsk_|xai-|r8_|hf_|gh[opsu]_|github_pat_|"
     r"glpat-|xox[abp]-|AKIA|eyJ|Bearer\s|Basic\s)\w"
 )
+#: User and password of a URL.
+_USER = re.compile(r"(?<=://)[^\s/?#]*@")
 #: A run of letters and digits that nobody would choose as a name.
 _RUN = re.compile(r"[A-Za-z0-9+]{20,}")
 
@@ -22,6 +24,11 @@ def looks_like_key(text: str) -> bool:
     if _PREFIXES.search(text):
         return True
     return any(_is_random(run) for run in _RUN.findall(text))
+
+
+def without_user(text: str) -> str:
+    """Return `text` with ``…`` for the user and password of every URL in it."""
+    return _USER.sub("…@", text)
 
 
 def _is_random(run: str) -> bool:

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from mak.config.endpoints import EndpointSettings, Id, PriceSettings
-from mak.config.sections import Section, Specs, Texts
+from mak.config.sections import Section, Specs, SpecText, Texts
 from mak.config.validation import OURS
 
 
@@ -138,7 +138,7 @@ class Config(Section):
     """Where models may run: cloud, local or hybrid; unset: anywhere."""
     models: Models = Models()
     """Who does the tasks."""
-    planner: str | None = None
+    planner: SpecText | None = None
     """Model spec of the planner; unset: the first of the agents' models."""
     max_agents: int = Field(default=4, ge=1, le=64)
     """Agents that work at once."""

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from mak.config.keylike import looks_like_key, without_user
 from mak.errors import UsageError
 from mak.providers.endpoints import OWN_KEY_NAME, Endpoint, Wire
 from mak.providers.setup import Setup
@@ -78,6 +79,12 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
             _refuse(text, f"{kind} needs its file", f"write {name}:FILE")
         return Spec(text, name, rest)
     at = _AT_URL.fullmatch(rest)
+    if without_user(text) != text or looks_like_key(text):
+        _refuse(
+            text,
+            "no key, user or password may stand in a spec, which logs and records hold",
+            f"mak keys set {OWN_KEY_NAME}, or: mak endpoint add",
+        )
     if name == LOCAL:
         if not at:
             _refuse(
@@ -125,7 +132,11 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
 
 
 def _refuse(text: str, why: str, hint: str) -> NoReturn:
-    raise UsageError(f"reading the model spec {text!r}: {why}", hint=hint)
+    shown = without_user(text)
+    if looks_like_key(shown):
+        name = shown.partition(":")[0]
+        shown = "…" if looks_like_key(name) else f"{name}:…"
+    raise UsageError(f"reading the model spec {shown!r}: {why}", hint=hint)
 
 
 def _did_you_mean(near: list[str]) -> str:

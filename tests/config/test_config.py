@@ -83,6 +83,11 @@ def test_config_is_frozen() -> None:
         ("max_agents: 0\n", "max_agents: input should be greater than or equal to 1"),
         ("models: builtin\n", "reading c.yaml:1: models: should be a list"),
         ("models: []\n", "models.agents: should not be empty"),
+        (
+            "planner: 'local:m@http://u:pw@h/v1'\n",
+            "reading c.yaml:1: planner: no key, user or password may stand in a model spec",
+        ),
+        ("models: ['local:m@http://u:pw@h/v1']\n", "models.agents.0: no key, user or password"),
         ("models: [3]\n", "models.agents.0: should be text"),
         ("- a\n", "reading c.yaml: should be a mapping of keys to values"),
         ("a: 1\nb: 2\na: 3\n", "reading c.yaml:3: the key 'a' is given twice"),

@@ -114,7 +114,9 @@ def test_no_object_shows_the_key(wire):
 def test_a_password_in_a_url_is_not_shown(server, monkeypatch):
     url = server.root.replace("http://", "http://ada:s3cret-pw@")
     server.turns += [Turn(status=400, body={"error": {"message": f"bad url {url}"}})]
-    client = open_client(f"local:m@{url}", QUICK)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    client = open_client("openai:m", QUICK)
 
     async def main() -> None:
         try:

@@ -31,7 +31,7 @@ SETUP = Setup(own={"my-gw": MINE})
             "local:qwen3:4b@http://127.0.0.1:8080/v1",
             ("local", "qwen3:4b", "http://127.0.0.1:8080/v1"),
         ),
-        ("local:a@b@https://u:p@h/v1", ("local", "a@b", "https://u:p@h/v1")),
+        ("local:a@b@https://h/v1", ("local", "a@b", "https://h/v1")),
         ("scripted:/tmp/a b.yaml", ("scripted", "/tmp/a b.yaml", "")),
         ("scripted:C:/x.yaml", ("scripted", "C:/x.yaml", "")),
         ("replay:runs/one.jsonl", ("replay", "runs/one.jsonl", "")),
@@ -70,6 +70,22 @@ def test_other_specs_are_refused_with_what_was_meant(text, said):
         parse(text, SETUP)
     assert said in str(caught.value)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "local:m@http://ada:s3cret-pw@h/v1",
+        "ollama:m@https://s3cret-pw@h",
+        "local:m@http://h/v1?key=sk-s3cret-pw-0123456789",
+        "openai:sk-s3cret-pw-0123456789",
+        "sk-s3cret-pw-0123456789",
+    ],
+)
+def test_a_secret_in_a_spec_is_refused_and_not_repeated(text):
+    with pytest.raises(UsageError) as caught:
+        parse(text, SETUP)
+    assert "s3cret-pw" not in f"{caught.value} {caught.value.hint}"
 
 
 def test_a_model_that_is_known_not_to_be_there_is_refused_with_the_nearest():
