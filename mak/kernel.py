@@ -264,7 +264,7 @@ async def _plan(
 
         async def asked(prompt: PlanPrompt) -> Answer:
             try:
-                got = await ask(prompt.system, lambda: prompt.prompt, prompt.schema, prompt.asked)
+                got = await ask(prompt.system, lambda: prompt.told, prompt.schema, prompt.asked)
             except NoAnswer as error:
                 spend(options.planner, error.usage)
                 raise

@@ -85,7 +85,9 @@ class Asked:
     detail: str = ""
 
 
-#: ``await ask(system, prompt, schema, request)``; raises `NoAnswer`. `prompt` is called for the
-#: text, by planners that read the repository from it; `request` is the person's own words, for
-#: those that read nothing else.
-Ask = Callable[[str, Callable[[], str], Mapping[str, Any], str], Awaitable[Asked]]
+#: What the planner of one request is told every time, and what besides.
+Told = Callable[[], tuple[str, str]]
+#: ``await ask(system, told, schema, request)``; raises `NoAnswer`. `told` is called by planners
+#: that read the repository from it; `request` is the person's own words, for those that read
+#: nothing else.
+Ask = Callable[[str, Told, Mapping[str, Any], str], Awaitable[Asked]]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from anyio.lowlevel import checkpoint
 
-from mak.agents.assignment import Ask, Asked, Assignment, Slot
+from mak.agents.assignment import Ask, Asked, Assignment, Slot, Told
 from mak.errors import MakBug, PlanError
 from mak.model import LEFT, AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
 from mak.source import Draft, Rejected, decode
@@ -45,9 +45,7 @@ def planner(sources: Sources) -> Ask:
     It raises `PlanError` for others, and for what cannot be done safely.
     """
 
-    async def ask(
-        system: str, prompt: Callable[[], str], schema: Mapping[str, Any], request: str
-    ) -> Asked:
+    async def ask(system: str, told: Told, schema: Mapping[str, Any], request: str) -> Asked:
         await checkpoint()
         return Asked(json.dumps(_plan(request, sources)), ReplyStatus.EDITED, Usage(), NAME)
 

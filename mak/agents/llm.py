@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mak.agents import reply as replies
-from mak.agents.assignment import Asked, Assignment
+from mak.agents.assignment import Asked, Assignment, Told
 from mak.agents.document import MAX_SLOTS
 from mak.agents.envelope import WORDS
 from mak.agents.prompt import compose, mark, mend
@@ -105,12 +105,10 @@ class LLMPlanner:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def ask(
-        self, system: str, prompt: Callable[[], str], schema: Mapping[str, Any], request: str
-    ) -> Asked:
+    async def ask(self, system: str, told: Told, schema: Mapping[str, Any], request: str) -> Asked:
         """Ask once; reading the answer, and asking again, is up to the caller."""
         completion = await self._client.complete(
-            Request(system, "", prompt(), schema, "plan", _PLAN_ROOM)
+            Request(system, *told(), schema, "plan", _PLAN_ROOM)
         )
         if completion.stop is Stop.DONE:
             return Asked(completion.text, ReplyStatus.EDITED, completion.usage, completion.model)

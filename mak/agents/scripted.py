@@ -9,7 +9,7 @@ as if a model had written it) and ``error`` (``kind``, ``message``, ``status``, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mak.agents.assignment import Asked, Assignment
+from mak.agents.assignment import Asked, Assignment, Told
 from mak.agents.reply import Malformed, read, to_reply, validate
 from mak.config import read_document
 from mak.errors import AgentErrorKind, UsageError
@@ -179,9 +179,7 @@ class ScriptedPlanner:
         self._script = read_script(path)
         self._asked = 0
 
-    async def ask(
-        self, system: str, prompt: Callable[[], str], schema: Mapping[str, Any], request: str
-    ) -> Asked:
+    async def ask(self, system: str, told: Told, schema: Mapping[str, Any], request: str) -> Asked:
         """Return what the script says; raise `NoAnswer` where it says so, or says nothing."""
         self._asked += 1
         attempt = _pick(self._script.plan, self._asked, "the plan", self._spec)

@@ -88,8 +88,8 @@ class PlanPrompt:
         return f"{self.request}\n{self.remark}" if self.remark else self.request
 
     @property
-    def prompt(self) -> str:
-        """Everything but the rules, as one text, what changes last."""
+    def told(self) -> tuple[str, str]:
+        """Everything but the rules: what is shared, and what is not, what changes last."""
         block = self.shown.fence.block
         request = f"The request:\n{block('request', self.request)}"
         reviewed = (
@@ -98,7 +98,12 @@ class PlanPrompt:
             if self.remark
             else ""
         )
-        return "\n\n".join(part for part in (self.shared, request, reviewed, self.retry) if part)
+        return self.shared, "\n\n".join(p for p in (request, reviewed, self.retry) if p)
+
+    @property
+    def prompt(self) -> str:
+        """Everything but the rules, as one text."""
+        return "\n\n".join(part for part in self.told if part)
 
     @property
     def remarks(self) -> tuple[str, ...]:

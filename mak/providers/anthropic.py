@@ -123,17 +123,24 @@ def _published(info: Any) -> Published:
     )
 
 
+def _blocks(*texts: str) -> list[dict[str, Any]]:
+    """Return blocks of text; the API takes no empty ones."""
+    return [{"type": "text", "text": text} for text in texts if text]
+
+
 def _arguments(model: str, request: Request, rung: Rung) -> dict[str, Any]:
-    system: list[dict[str, Any]] = [{"type": "text", "text": request.system}]
-    if request.shared:
-        system.append({"type": "text", "text": request.shared})
-    system[-1]["cache_control"] = {"type": "ephemeral"}
+    system, said = _blocks(request.system), _blocks(request.shared, request.prompt)
+    # One mark caches all that comes before it, the rules included.
+    marked = said if request.shared else system
+    for block in marked[:1]:
+        block["cache_control"] = {"type": "ephemeral"}
     arguments: dict[str, Any] = {
         "model": model,
         "max_tokens": request.max_tokens,
-        "system": system,
-        "messages": [{"role": "user", "content": request.prompt}],
+        "messages": [{"role": "user", "content": said}],
     }
+    if system:
+        arguments["system"] = system
     if not request.schema or rung is Rung.PROMPT:
         return arguments
     schema = transform_schema(dict(request.schema))

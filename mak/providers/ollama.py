@@ -81,15 +81,14 @@ class OllamaProvider:
         return answer.completion(rung)
 
     def _body(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
-        system = f"{request.system}\n\n{request.shared}" if request.shared else request.system
-        needed = int(tokens(system, request.prompt) * _MARGIN) + request.max_tokens
+        needed = int(tokens(request.system, request.said) * _MARGIN) + request.max_tokens
         window = -(-needed // _STEP) * _STEP
         most = request.window
         body: dict[str, Any] = {
             "model": model,
             "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": request.prompt},
+                {"role": "system", "content": request.system},
+                {"role": "user", "content": request.said},
             ],
             "stream": True,
             "options": {

@@ -149,12 +149,11 @@ class OpenAIProvider:
         return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
 
     def _arguments(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
-        system = f"{request.system}\n\n{request.shared}" if request.shared else request.system
         arguments: dict[str, Any] = {
             "model": model,
             "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": request.prompt},
+                {"role": "system", "content": request.system},
+                {"role": "user", "content": request.said},
             ],
             "stream": True,
         }

@@ -54,7 +54,8 @@ class Request:
 
     #: Rules; the same for every agent of every run.
     system: str
-    #: The same for every agent of one run.
+    #: The same for every agent of one run, or every time that a planner is asked; what a person and
+    #: the repository say is in it, so it goes with the prompt and not with the rules.
     shared: str
     prompt: str
     schema: Mapping[str, Any] = field(default_factory=dict)
@@ -69,6 +70,11 @@ class Request:
     cache_key: str = ""
     #: Part of the texts that differs from run to run and means nothing.
     mark: str = ""
+
+    @property
+    def said(self) -> str:
+        """All but the rules, as one text."""
+        return f"{self.shared}\n\n{self.prompt}" if self.shared else self.prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,8 @@ class Wire:
 
     def prompt(self, number: int) -> str:
         message = self.server.seen[number].body["messages"][-1]["content"]
-        assert isinstance(message, str)
-        return message
+        parts = [message] if isinstance(message, str) else [part["text"] for part in message]
+        return "\n\n".join(parts)
 
 
 @pytest.fixture(params=["anthropic", "openai"])
@@ -92,9 +92,10 @@ def test_the_schema_and_the_cached_part_are_the_same_for_two_tasks(wire, assign)
     one, two = (seen.body for seen in wire.server.seen)
     for name in ("output_config", "response_format", "system"):
         assert json.dumps(one.get(name)) == json.dumps(two.get(name))
-    if "messages" in one and "system" not in one:
-        assert one["messages"][0] == two["messages"][0]
-    assert one["messages"][-1] != two["messages"][-1]
+    first, second = wire.prompt(0), wire.prompt(1)
+    goals_end = first.index("Your task:")
+    assert first[:goals_end] == second[:goals_end] and "make it better" in first[:goals_end]
+    assert first != second
 
 
 def test_an_answer_that_cannot_be_read_goes_back_with_the_errors(wire, net):
@@ -248,7 +249,8 @@ def test_a_planner_passes_text_and_outcomes_on(wire):
     async def main():
         try:
             return [
-                await ask("rules", lambda: "prompt", reply_schema(), "request") for _ in range(3)
+                await ask("rules", lambda: ("repository", "prompt"), reply_schema(), "request")
+                for _ in range(3)
             ]
         finally:
             await close()
@@ -258,6 +260,26 @@ def test_a_planner_passes_text_and_outcomes_on(wire):
     assert good.usage.input == 115 and good.model == "model-x"
     assert refused.status is ReplyStatus.REFUSED and "No." in refused.detail
     assert truncated.status is ReplyStatus.TRUNCATED
+    assert wire.prompt(0) == wire.prompt(1) == "repository\n\nprompt"
+
+
+def test_what_a_planner_is_told_every_time_is_marked_for_the_cache(wire):
+    wire.server.turns += [Turn('{"tasks": []}')]
+    ask = open_planner(wire.spec, tree({}), Reach(QUICK))
+
+    async def main():
+        try:
+            return await ask("rules", lambda: ("repository", "prompt"), reply_schema(), "request")
+        finally:
+            await close()
+
+    anyio.run(main)
+    [seen] = wire.server.seen
+    if wire.spec.startswith("anthropic"):
+        first, last = seen.body["messages"][0]["content"]
+        assert first["cache_control"] == {"type": "ephemeral"} and "cache_control" not in last
+    else:
+        assert seen.body["messages"][-1]["content"] == "repository\n\nprompt"
 
 
 @pytest.mark.parametrize("fault", ["nothing", "early end", "disconnect", "rate limit"])

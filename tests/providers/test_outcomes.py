@@ -28,13 +28,17 @@ def test_the_question_is_streamed_with_its_schema_and_the_key_as_bearer(sse):
     if sse.name == "anthropic":
         sent = seen.body["output_config"]["format"]
         assert sent == {"type": "json_schema", "schema": SCHEMA}
-        assert [part["text"] for part in seen.body["system"]] == ["the rules", "the shared part"]
-        assert seen.body["system"][-1]["cache_control"] == {"type": "ephemeral"}
-        assert "cache_control" not in seen.body["system"][0]
+        marked = {"type": "text", "text": "the shared part", "cache_control": {"type": "ephemeral"}}
+        assert seen.body["system"] == [{"type": "text", "text": "the rules"}]
+        assert seen.body["messages"][0]["content"] == [
+            marked,
+            {"type": "text", "text": "the prompt"},
+        ]
     else:
         sent = seen.body["response_format"]["json_schema"]
         assert sent == {"name": "answer", "strict": True, "schema": SCHEMA}
-        assert seen.body["messages"][0]["content"] == "the rules\n\nthe shared part"
+        rules, said = (message["content"] for message in seen.body["messages"])
+        assert (rules, said) == ("the rules", "the shared part\n\nthe prompt")
 
 
 def test_a_question_without_schema_asks_for_no_format(wire):
