@@ -27,7 +27,9 @@ for _name in list(os.environ):
 
 # The person whose suite this is: HOME may be unset or set back, the account stays.
 _THEIR_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
-_THEIRS = tuple(str(_THEIR_HOME / folder / "mak") for folder in (".config", ".cache"))
+_THEIRS = tuple(
+    str(_THEIR_HOME / folder / "mak") for folder in (".config", ".cache", ".local/state")
+)
 
 
 def _guard(event: str, args: tuple[Any, ...]) -> None:

@@ -115,7 +115,7 @@ def test_only_a_launcher_catches_everything() -> None:
         and (handler.type is None or "Exception" in _names(handler.type))
         and not isinstance(handler.body[-1], ast.Raise)
     }
-    assert swallowing <= {"mak/cli/main.py"}
+    assert swallowing <= {"mak/cli/main.py", "mak/cli/app/loop.py"}
 
 
 def _names(expression: ast.expr) -> set[str]:
@@ -143,6 +143,15 @@ def test_every_check_has_a_page_that_says_what_to_do() -> None:
         assert page.startswith(f"# {check.id}\n")
         assert "**What to do.**" in page
         assert (f"mak: ignore[{check.id}]" in page) == check.for_people
+
+
+def test_every_slash_command_is_registered_and_documented() -> None:
+    from mak.cli.app.commands import SLASHES
+    from tests.slashes import table
+
+    files = {path.stem for path in python_files("mak/cli/app/commands") if path.stem != "__init__"}
+    assert {slash.name.replace("-", "_") for slash in SLASHES} == files
+    assert table() in (ROOT / "docs/guides/app.md").read_text(), "make slashes writes it anew"
 
 
 def test_every_command_is_registered() -> None:

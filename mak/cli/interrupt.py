@@ -22,8 +22,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupts:
     """Turns SIGINT and SIGTERM into the cancellation of one piece of work."""
 
-    def __init__(self, said: Callable[[str], None]) -> None:
+    def __init__(
+        self, said: Callable[[str], None], leaving: Callable[[], None] = lambda: None
+    ) -> None:
+        """`leaving` is called before the process ends on the spot."""
         self._said = said
+        self._leaving = leaving
         #: Whether a signal came.
         self.happened = False
 
@@ -41,6 +45,8 @@ class Interrupts:
 
                 def stop(number: int, frame: FrameType | None) -> None:
                     if self.happened:
+                        self._leaving()
+                        os.write(2, b"\x1b[?25h" if os.isatty(2) else b"")
                         os.write(2, b"\nmak: stopped at once; mak run --recover goes on\n")
                         os._exit(EXIT_INTERRUPTED)
                     self.happened = True

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mak.cli import terminal
-from mak.cli.lines import count, line, money, seconds, tokens
+from mak.cli.lines import count, line, money, seconds, short, tokens
 from mak.cli.progress import Progress, Row
 from mak.events import (
     Event,
+    PlanAsked,
+    Planned,
     ReplyParked,
     ReplyUnused,
     RunFinished,
@@ -21,10 +23,10 @@ from mak.events import (
     WaveCommitted,
     WaveHeld,
 )
-from mak.model import TaskState
+from mak.model import TaskState, Usage
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, OverflowMethod, RenderableType
     from rich.live import Live
 
 #: Events that the screen shows in its rows, so that they need no line of their own.
@@ -35,6 +37,8 @@ UNSAID = (ReplyUnused, RunFinished, Spent)
 RATE = 8
 #: Rows of tasks on the screen at most.
 ROWS = 16
+#: Characters of agent, task, model, time, tokens and phase at most.
+COLUMNS = (2, 16, 18, 6, 6, None)
 
 
 class Lines:
@@ -67,9 +71,15 @@ class Screen:
     """Keeps the tasks that work or wait at the bottom of the terminal, under their lines."""
 
     def __init__(
-        self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        below: Callable[[int, Usage], str] | None = None,
     ) -> None:
+        """`below` returns one more line by the width and what the run has taken."""
         self.progress = Progress()
+        self._below = below
         self._clock = clock
         self._console = console or terminal.console()
         self._live: Live | None = None
@@ -81,12 +91,12 @@ class Screen:
             self._show(event)
 
     def _show(self, event: Event) -> None:
-        if isinstance(event, (TaskStarted, TaskWaiting)):
+        if isinstance(event, (TaskStarted, TaskWaiting, PlanAsked)) or self.progress.preparing:
             self._open()
         if not isinstance(event, (*UNSAID, *ROW_EVENTS)):
             said = line(event)
             self._console.print(terminal.clean(str(said)), style=said.style)
-        if isinstance(event, RunFinished | WaveHeld):
+        if isinstance(event, RunFinished | WaveHeld | Planned):
             self.close()
         elif self._live and isinstance(event, WaveCommitted):
             self._live.refresh()
@@ -125,22 +135,33 @@ class Screen:
 
     def render(self) -> RenderableType:
         """Return the rows and the line that sums up."""
+        from rich.console import Group
+        from rich.spinner import Spinner
         from rich.table import Table
+        from rich.text import Text
 
         now = self._clock()
+        overflow: OverflowMethod = "ellipsis" if terminal.clean("…") == "…" else "crop"
         table = Table.grid(padding=(0, 2, 0, 0))
-        for overflow in ("ellipsis", "ellipsis", "crop", "crop", "ellipsis"):
-            table.add_column(no_wrap=True, overflow=overflow)
+        for widest in COLUMNS:
+            table.add_column(no_wrap=True, overflow=overflow, max_width=widest)
         rows = sorted(self.progress.active.values(), key=_working_first)
-        shown = rows[: max(1, min(ROWS, self._console.height - 4))]
+        shown = rows[: max(1, min(ROWS, self._console.height - 5))]
         for row in shown:
             table.add_row(*(terminal.clean(cell) for cell in _cells(row, now)), style=_style(row))
         if len(rows) > len(shown):
-            table.add_row("", f"… {len(rows) - len(shown)} more")
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(table, Text(self._summary(), style="bold", no_wrap=True, overflow="ellipsis"))
+            table.add_row("", terminal.clean(f"… {len(rows) - len(shown)} more"))
+        parts: list[RenderableType] = [table] if rows else []
+        if self.progress.preparing:
+            took = seconds(now - self.progress.since)
+            said = Text(terminal.clean(f"{self.progress.preparing}  {took}"), no_wrap=True)
+            parts.append(Spinner("dots" if terminal.clean("⠋") == "⠋" else "line", said))
+        else:
+            parts.append(Text(terminal.clean(self._summary()), "bold", no_wrap=True))
+        if self._below is not None:
+            line = self._below(self._console.width, self.progress.usage)
+            parts.append(Text(line.ljust(self._console.width - 1), "reverse", no_wrap=True))
+        return Group(*parts)
 
     def _summary(self) -> str:
         done = self.progress.count(TaskState.SETTLED, TaskState.DONE)
@@ -173,12 +194,14 @@ def _style(row: Row) -> str:
 
 
 def _cells(row: Row, now: float) -> tuple[str, ...]:
-    again = f"attempt {row.attempt}" if row.attempt > 1 else ""
-    used = tokens(row.usage)
+    """Return agent, task, model, phase with node, time and tokens of a row."""
+    again = f", attempt {row.attempt}" if row.attempt > 1 else ""
+    used = row.usage.input + row.usage.output
     return (
+        f"{row.agent or ''}",
         row.task,
         row.model,
         seconds(now - row.since),
-        again,
-        f"{row.note}{f' · {used}' if used else ''}",
+        f"{'~' if row.usage.estimated else ''}{short(used)}" if used else "",
+        f"{row.phase} {row.node}{again}",
     )

@@ -9,15 +9,18 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NoReturn
 
 from mak import __version__
-from mak.cli.command import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE
-from mak.cli.commands import COMMANDS
+from mak.cli.command import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, Command
+from mak.cli.failure import leaves
 from mak.errors import MakError, UsageError
+
+#: Opens the app without colours, menus and lines that are redrawn.
+PLAIN = "--plain"
 
 
 def script() -> NoReturn:
@@ -51,18 +54,54 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    if {*argv} <= {PLAIN} and _is_interactive():
+        from mak.cli.app.loop import open_app
+
+        return open_app(plain=PLAIN in argv)
     parser, options = _build_parser()
+    if {*argv} <= {PLAIN}:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    command, args = _parse(argv, parser, options)
+    return command.run(args)
+
+
+def parse(argv: Sequence[str]) -> tuple[Command, Namespace]:
+    """Return the command that a command line names, and its arguments.
+
+    Raises `UsageError`, and `SystemExit` where help was asked for and shown.
+    """
+    return _parse(argv, *_build_parser())
+
+
+def arguments_of(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the further words and the options that may follow these, with what they do."""
+    parser, _ = _build_parser()
+    for word in words:
+        parser = parser.inner().get(word, parser)
+    return parser.arguments()
+
+
+def _parse(
+    argv: Sequence[str], parser: ArgumentParser, options: Mapping[str, Sequence[str]]
+) -> tuple[Command, Namespace]:
+    from mak.cli.commands import COMMANDS
+
     _refuse_unknown(argv, options)
     args, unknown = parser.parse_known_args(argv)
     if args.command is None:
-        parser.print_help(sys.stderr)
-        return EXIT_USAGE
+        raise UsageError(f"{PLAIN} stands alone", hint="mak --help")
     if unknown:
         raise UsageError(
             f"{args.command}: unknown argument {unknown[0]!r}", hint=f"mak {args.command} --help"
         )
     (command,) = (command for command in COMMANDS if command.name == args.command)
-    return command.run(args)
+    return command, args
+
+
+def _is_interactive() -> bool:
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 # ------------------------------------------------------------------------------------ arguments
@@ -77,23 +116,38 @@ class _Parser(ArgumentParser):
 
     def options(self) -> list[str]:
         """Return the options that may follow, those of further words included."""
-        inner = (
-            parser
-            for action in self._actions
-            if isinstance(action.choices, dict)
-            for parser in action.choices.values()
-        )
+        inner = self.inner().values()
         return [*self._option_string_actions, *(o for p in inner for o in p.options())]
 
+    def inner(self) -> dict[str, _Parser]:
+        """Return what reads the arguments after a further word, by that word."""
+        rows = (action.choices for action in self._actions if isinstance(action.choices, dict))
+        return {name: parser for row in rows for name, parser in row.items()}
 
-def _build_parser() -> tuple[ArgumentParser, dict[str, list[str]]]:
+    def arguments(self) -> list[tuple[str, str]]:
+        """Return the further words and the long options that may follow, with what they do."""
+        words = [(name, parser.description or "") for name, parser in self.inner().items()]
+        return words + [
+            (option, action.help or "")
+            for option, action in self._option_string_actions.items()
+            if option.startswith("--")
+        ]
+
+
+def _build_parser() -> tuple[_Parser, dict[str, list[str]]]:
     """Return the parser of all commands, and the options that each of them knows."""
+    from mak.cli.commands import COMMANDS
+
     parser = _Parser(
         prog="mak",
-        description="Several coding agents edit one Python repository at once, on one branch.",
+        description="Several coding agents edit one Python repository at once, on one branch. "
+        "Without a command, at a terminal, an app that takes tasks and commands opens.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"mak {__version__}")
+    parser.add_argument(
+        PLAIN, action="store_true", help="the app in plain lines, as screen readers like them"
+    )
     rows = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     options = {"": parser.options()}
     for command in COMMANDS:
@@ -137,32 +191,24 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 def _explain(error: BaseException, argv: Sequence[str]) -> int:
     """Tell the person what happened and return the exit code."""
-    leaves = list(_leaves(error))
-    expected = [leaf for leaf in leaves if isinstance(leaf, MakError)]
-    if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
+    found = list(leaves(error))
+    expected = [leaf for leaf in found if isinstance(leaf, MakError)]
+    if any(isinstance(leaf, KeyboardInterrupt) for leaf in found):
         _say("mak: interrupted")
         _answer(argv, "interrupted", "")
         return EXIT_INTERRUPTED
-    if len(expected) == len(leaves):
+    if len(expected) == len(found):
         _say(f"mak: {expected[0]}")
         if expected[0].hint:
             _say(f"hint: {expected[0].hint}")
         _answer(argv, str(expected[0]), expected[0].hint)
         return expected[0].exit_code
-    what = f"this is a bug in MAK: {type(leaves[0]).__name__}: {leaves[0]}"
+    what = f"this is a bug in MAK: {type(found[0]).__name__}: {found[0]}"
     hint = f"please report it with {_write_report(error, argv)}"
     _say(f"mak: {what}")
     _say(f"hint: {hint}")
     _answer(argv, what, hint)
     return EXIT_BUG
-
-
-def _leaves(error: BaseException) -> Iterable[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
 
 
 def _answer(argv: Sequence[str], error: str, hint: str) -> None:

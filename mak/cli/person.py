@@ -30,6 +30,11 @@ def cache_dir() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "mak"
 
 
+def state_dir() -> Path:
+    """Return the folder for what was typed and what went wrong, by ``$XDG_STATE_HOME``."""
+    return _base("XDG_STATE_HOME", ".local/state") / "mak"
+
+
 def _base(variable: str, default: str) -> Path:
     named = Path(os.environ.get(variable, ""))
     return named if named.is_absolute() else Path.home() / default

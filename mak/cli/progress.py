@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mak.events import (
     Event,
+    PlanAsked,
     Planned,
     RepairPlanned,
     ReplyParked,
@@ -31,12 +32,16 @@ class Row:
 
     task: str
     state: TaskState
-    #: What it does, in a few words.
-    note: str
+    #: What it does, or waits for, in a few words.
+    phase: str
     #: When it got into this state, by the caller's clock.
     since: float
     attempt: int = 0
     model: str = ""
+    #: The node it works on, or which it waits for; how many more in a task.
+    node: str = ""
+    #: Which of the agents at work has it, from 1; 0: none.
+    agent: int = 0
     usage: Usage = field(default_factory=Usage)
 
 
@@ -57,16 +62,24 @@ class Progress:
     #: Whether the plan was approved: from there on the run can be recovered.
     approved: bool = False
     finished: bool = False
+    #: What is done before there is a plan, in a few words, and since when; empty: nothing.
+    preparing: str = ""
+    since: float = 0.0
 
     def update(self, event: Event, now: float) -> None:
         """Take in one event that happened at `now`."""
         match event:
             case RunStarted(run, branch, _, recovered):
                 self.run, self.branch, self.approved = run, branch, recovered
+                self._prepare("" if recovered else "reading the repository", now)
+            case PlanAsked(model, attempt, _):
+                again = f" (attempt {attempt})" if attempt > 1 else ""
+                self._prepare(f"{model} is planning{again}", now)
             case Planned(levels, _, usage, _):
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
                 self.usage += usage
+                self.preparing = ""
             case RepairPlanned(_, levels, _):
                 self.total += sum(len(level) for level in levels)
                 self.waves += len(levels)
@@ -75,7 +88,8 @@ class Progress:
                 self.total -= len(dropped)
             case TaskWaiting(task, node, holder):
                 row = self._row(task, now)
-                row.state, row.note = TaskState.PENDING, f"waits for {node} (held by {holder})"
+                row.state, row.phase = TaskState.PENDING, "waits for"
+                row.node, row.agent = f"{node} (held by {holder})", 0
             case TaskStarted(task, attempt, model, nodes):
                 row = self._row(task, now)
                 row.state, row.since, row.attempt, row.model = (
@@ -84,21 +98,21 @@ class Progress:
                     attempt,
                     model,
                 )
-                row.note = (
-                    nodes[0] + (f" +{len(nodes) - 1}" if len(nodes) > 1 else "") if nodes else ""
-                )
+                more = f" +{len(nodes) - 1}" if len(nodes) > 1 else ""
+                row.phase, row.node = "works on", f"{nodes[0]}{more}" if nodes else ""
+                row.agent = row.agent or self._free()
             case ReplyParked(task, _, status, usage):
                 row = self._row(task, now)
                 row.usage += usage
-                row.note = f"replied: {status}"
+                row.phase = f"replied {status}"
                 self.usage += usage
             case ReplyRejected(task, _, check, _):
-                self._row(task, now).note = f"rejected by {check}"
+                self._row(task, now).phase = f"refused: {check}"
             case TaskWidened(task, nodes, queued):
                 row = self._row(task, now)
-                row.note = f"{'queued' if queued else 'goes on'} with {len(nodes)} more nodes"
+                row.phase = f"{'queued' if queued else 'goes on'} for {len(nodes)} more"
             case TaskTakenOut(task, _, check):
-                self._row(task, now).note = f"left out, {check} fails with it"
+                self._row(task, now).phase = f"left out: {check}"
             case TaskSettled(task):
                 self._end(task, TaskState.SETTLED)
             case TaskFailed(task):
@@ -111,10 +125,19 @@ class Progress:
                     self._end(task, TaskState.DONE)
             case RunFinished():
                 self.finished = True
+                self.preparing = ""
 
     def count(self, *states: TaskState) -> int:
         """Return how many tasks ended in one of `states`."""
         return sum(state in states for state in self.ended.values())
+
+    def _prepare(self, what: str, now: float) -> None:
+        self.preparing, self.since = what, now
+
+    def _free(self) -> int:
+        """Return the lowest number that no agent at work has."""
+        taken = {row.agent for row in self.active.values()}
+        return next(number for number in range(1, len(taken) + 2) if number not in taken)
 
     def _row(self, task: str, now: float) -> Row:
         if task not in self.active:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,14 +54,27 @@ def choices(review: Review) -> str:
     return f"{HELP}\n{AGAIN}" if review.planned else HELP
 
 
+def words(review: Review) -> list[str]:
+    """Return the words that an answer is made of: what to do, and the tasks."""
+    verbs = ["approve", "edit", "drop", "keep", "show", "quit"]
+    return [*verbs, *(["remark"] if review.planned else []), *(t.id for t in review.plan.tasks)]
+
+
 class Reviewer:
-    """Asks at the terminal. `paused` takes a live view off the screen meanwhile."""
+    """Asks at the terminal.
+
+    `paused` takes a live view off the screen meanwhile, `lent` leaves the keyboard to an editor.
+    """
 
     def __init__(
-        self, paused: Callable[[], AbstractContextManager[None]], ask: AskLine = ask_line
+        self,
+        paused: Callable[[], AbstractContextManager[None]],
+        ask: AskLine = ask_line,
+        lent: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._paused = paused
         self._ask = ask
+        self._lent = lent
 
     async def __call__(self, review: Review) -> Decision:
         """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
@@ -78,7 +91,8 @@ class Reviewer:
                     case None | ["q" | "quit" | "abort" | "n" | "no"]:
                         return Decision(approved=False)
                     case ["e" | "edit"]:
-                        plan = edit(review.plan, review.problems)
+                        with self._lent():
+                            plan = edit(review.plan, review.problems)
                         if plan is not None:
                             return Decision(approved=True, plan=plan)
                         terminal.write_note("the plan is as it was")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mak.cli import render, terminal
 from mak.cli.command import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
@@ -14,19 +14,34 @@ from mak.model import Outcome, RunState
 if TYPE_CHECKING:
     from mak.store import Store
 
+T = TypeVar("T")
+
 
 def carry_out(
     store: Store, view: View, start: Callable[[], Awaitable[Outcome]], *, json: bool = False
 ) -> int:
-    """Run `start` under `view`, tell how it ended, and return the exit code.
+    """Run `start` under `view`, tell how it ended, and return the exit code."""
+    return tell(store, view, walk(view, start), json=json)
+
+
+def walk(
+    view: View, start: Callable[[], Awaitable[T]], leaving: Callable[[], None] = lambda: None
+) -> T | None:
+    """Run `start` under `view`; None: it was interrupted before it had an outcome.
+
+    `leaving` is called before a second Ctrl-C ends the process.
+    """
+    try:
+        return Interrupts(view.say, leaving).run(start)
+    finally:
+        view.close()
+
+
+def tell(store: Store, view: View, outcome: Outcome | None, *, json: bool = False) -> int:
+    """Tell how a run ended and return the exit code.
 
     The outcome is the data of a run: on stdout, as text or as one JSON document.
     """
-    interrupts = Interrupts(view.say)
-    try:
-        outcome = interrupts.run(start)
-    finally:
-        view.close()
     if outcome is None:
         terminal.write_note(f"Run {view.progress.run} was interrupted".replace("  ", " "), "bold")
         if view.progress.approved:

@@ -8,21 +8,42 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+#: Signs that MAK writes, and what says the same in ASCII.
+_SIGNS = {"…": "...", "·": "-", "⠋": "|", "—": "-", "→": "->"}
 
 
 def clean(text: str) -> str:
     """Make text from agents, files and commits safe to show.
 
     Control, bidirectional and zero-width characters could rewrite what a person reads on a
-    terminal; they are shown as escapes. Line breaks and tabs stay.
+    terminal; they are shown as escapes. Line breaks and tabs stay. Signs that the terminal has no
+    letters for are written with others.
     """
-    if text.isprintable():
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
+    if text.isascii():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
+    return text.translate(_instead(getattr(sys.stderr, "encoding", None) or "ascii"))
+
+
+@cache
+def _instead(encoding: str) -> dict[int, str]:
+    """Return what stands for signs of ours that an encoding does not have."""
+    return {ord(sign): other for sign, other in _SIGNS.items() if not _has(encoding, sign)}
+
+
+def _has(encoding: str, sign: str) -> bool:
+    try:
+        sign.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _escape(char: str) -> str:

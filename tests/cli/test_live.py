@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
@@ -9,8 +10,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from mak.cli import terminal
 from mak.cli.live import Lines, Screen, open_view
 from mak.events import (
+    PlanAsked,
     Planned,
     ReplyParked,
     ReplyRejected,
@@ -48,8 +51,8 @@ def test_screen_shows_who_works_and_who_waits_with_time_and_tokens() -> None:
     view.progress.update(TaskStarted("one", 2, "anthropic", ("a.py::f", "a.py::g")), 20.0)
     view.progress.update(TaskSettled("three", ()), 20.0)
     one, two, summary = rendered(view)
-    assert one.split()[:5] == ["one", "anthropic", "45s", "attempt", "2"]
-    assert "a.py::f +1 · 1.5k tokens in, 250 out" in one
+    assert one.split()[:5] == ["1", "one", "anthropic", "45s", "1.8k"]
+    assert "works on a.py::f +1, attempt 2" in one
     assert two.split()[:2] == ["two", "1m00s"]
     assert "waits for a.py::f (held by one)" in two
     assert summary == "1/3 tasks · 0 commits of 1 · 1.5k tokens in, 250 out · $0.0100"
@@ -60,8 +63,45 @@ def test_screen_with_more_tasks_than_lines_says_how_many() -> None:
     for number in range(40):
         view.progress.update(TaskWaiting(f"t{number}", "a.py::f", "x"), 0.0)
     lines = rendered(view)
-    assert len(lines) == 7
-    assert "… 35 more" in lines[5]
+    assert len(lines) == 6
+    assert "… 36 more" in lines[4]
+
+
+def test_agents_at_work_have_numbers_that_are_given_again() -> None:
+    view, _ = screen()
+    for task in ("one", "two"):
+        view.progress.update(TaskStarted(task, 1, "builtin", ("a.py::f",)), 0.0)
+    view.progress.update(TaskSettled("one", ()), 0.0)
+    view.progress.update(TaskStarted("three", 1, "builtin", ("a.py::f",)), 0.0)
+    two, three, _ = rendered(view)
+    assert (two.split()[:2], three.split()[:2]) == (["2", "two"], ["1", "three"])
+
+
+def test_screen_says_what_is_done_before_there_is_a_plan() -> None:
+    view, _ = screen()
+    view.progress.update(RunStarted("r1", "refs/heads/main", ""), 60.0)
+    assert rendered(view)[0].endswith("reading the repository  5.0s")
+    view.progress.update(PlanAsked("anthropic", 2, "no JSON"), 62.0)
+    assert rendered(view)[0].endswith("anthropic is planning (attempt 2)  3.0s")
+    view.progress.update(Planned((("one",),), (), Usage()), 64.0)
+    assert "planning" not in "".join(rendered(view))
+
+
+def test_screen_shows_one_more_line_with_what_the_run_has_taken() -> None:
+    view = Screen(screen()[0]._console, lambda: 0.0, below=lambda w, used: f"{w} {used.input}")
+    view.progress.update(ReplyParked("one", 1, "edited", SPENT), 0.0)
+    assert rendered(view)[-1] == "100 1500"
+
+
+def test_signs_that_the_terminal_has_not_are_written_with_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with io.TextIOWrapper(io.BytesIO(), encoding="cp437") as stderr:
+        monkeypatch.setattr("sys.stderr", stderr)
+        assert terminal.clean("a … b · c — d") == "a ... b · c - d"
+    with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as stderr:
+        monkeypatch.setattr("sys.stderr", stderr)
+        assert terminal.clean("a … b · c — d") == "a ... b - c - d"
 
 
 def test_screen_keeps_the_lines_that_matter_and_not_the_rest() -> None:

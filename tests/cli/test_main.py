@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mak
-from mak.cli import main as boundary
+from mak.cli import commands as registry
 from mak.cli.command import Command
 from mak.cli.commands import COMMANDS
 from mak.cli.commands.schema import DOCUMENTS
@@ -40,7 +40,7 @@ def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
     """Make `mak boom` raise."""
 
     def install(error: BaseException) -> int:
-        monkeypatch.setattr(boundary, "COMMANDS", (command(error),))
+        monkeypatch.setattr(registry, "COMMANDS", (command(error),))
         return main(["boom"])
 
     return install
@@ -58,7 +58,7 @@ def test_version_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_heavy_is_imported_before_a_command_has_work() -> None:
-    code = "import sys, mak.cli.main; print(*sys.modules)"
+    code = "import sys, mak.cli.main, mak.cli.commands; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert [name for name in loaded if name.split(".")[0] in HEAVY] == []

@@ -15,6 +15,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--task", metavar="TEXT", required=True, help="what to do, in words")
     add_work_dir(parser)
     add_models(parser)
+    parser.set_defaults(no_review=True, hooks=False)
     add_json(parser)
 
 
@@ -25,24 +26,18 @@ def run(args: Namespace) -> int:
     from mak.cli import planfile
     from mak.cli.background import begin
     from mak.cli.interrupt import Interrupts
+    from mak.cli.launch import options as launch
+    from mak.cli.launch import planner
     from mak.cli.live import open_view
     from mak.cli.review import show
-    from mak.kernel import Options, make_plan
+    from mak.kernel import make_plan
     from mak.plan import plan_document
     from mak.store import Store
 
     settings = read_settings(args)
-    config = settings.config
     view = open_view()
-    begin(settings, (config.planner or config.models.agents[0],), view.say)
-    options = Options(
-        config=config,
-        setup=settings.setup,
-        models=config.models.agents,
-        planner=config.planner or config.models.agents[0],
-        max_agents=config.max_agents,
-        emit=view.emit,
-    )
+    begin(settings, (planner(settings),), view.say)
+    options = launch(settings, args, view)
     with Store.open(work_dir(args), branch=args.branch, write=False) as store:
         review = Interrupts(view.say).run(lambda: make_plan(store, args.task.strip(), options))
     view.close()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mak.cli import terminal
 from mak.cli.command import Command
-from mak.cli.options import add_json, add_models, add_work_dir, positive, read_settings, work_dir
+from mak.cli.launch import add_launch
+from mak.cli.options import add_json, read_settings, work_dir
 from mak.errors import UsageError
 
 if TYPE_CHECKING:
-    from mak.cli.live import View
-    from mak.cli.options import Settings
-    from mak.cli.review import Reviewer
-    from mak.events import Event
-    from mak.kernel import Decision, Options, Review
     from mak.model import Outcome
     from mak.store import Store
 
@@ -46,17 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         const="",
         help="go on with a run that was interrupted, killed or held (default: the last one)",
     )
-    add_work_dir(parser)
-    add_models(parser)
-    parser.add_argument(
-        "--max-agents", metavar="N", type=positive, help="agents at once (default: 4)"
-    )
-    parser.add_argument("--no-review", action="store_true", help="do not ask before starting")
-    parser.add_argument(
-        "--hooks",
-        action="store_true",
-        help="let the repository's pre-commit and commit-msg hooks judge each wave",
-    )
+    add_launch(parser)
     add_json(parser)
 
 
@@ -72,6 +58,7 @@ def run(args: Namespace) -> int:
         raise UsageError("--task is empty", hint='mak run --task "what to do"')
     from mak.cli import planfile
     from mak.cli.background import begin
+    from mak.cli.launch import options as launch
     from mak.cli.live import open_view
     from mak.cli.review import Reviewer
     from mak.cli.road import carry_out
@@ -83,7 +70,7 @@ def run(args: Namespace) -> int:
     view = open_view()
     reviewer = Reviewer(view.paused)
     settings = read_settings(args)
-    options = _options(args, settings, view, reviewer)
+    options = launch(settings, args, view, reviewer, recovers=recovers)
     named = () if isinstance(request, str) or request is None else request.tasks
     models = (*options.models, *(task.model for task in named if task.model))
     begin(settings, models if args.plan else (options.planner, *models), view.say)
@@ -103,52 +90,6 @@ def _recovered(store: Store, text: str) -> str:
     from mak.cli.runs import find_run
 
     return find_run(store, text)
-
-
-def _telling(view: View) -> Callable[[Event], None]:
-    """Return what shows events, and with the plan what a review would have shown."""
-    from mak.cli import render
-    from mak.events import Planned
-
-    def emit(event: Event) -> None:
-        view.emit(event)
-        if isinstance(event, Planned):
-            for line in render.noted(event):
-                view.say(line.text)
-
-    return emit
-
-
-def _asking(reviewer: Reviewer) -> Callable[[Review], Awaitable[Decision]]:
-    """Return a reviewer that says so where there is nobody to ask: a repair plan may come late."""
-
-    async def review(found: Review) -> Decision:
-        if not terminal.can_ask():
-            raise UsageError(
-                "a repair plan is to be reviewed, and there is no terminal to ask at",
-                hint="mak run --recover at a terminal, or with --no-review",
-            )
-        return await reviewer(found)
-
-    return review
-
-
-def _options(args: Namespace, settings: Settings, view: View, reviewer: Reviewer) -> Options:
-    from mak.kernel import Options
-
-    config = settings.config
-    # A run that is taken up again keeps its models unless it is given others.
-    kept = args.recover is not None and not args.models
-    return Options(
-        config=config,
-        setup=settings.setup,
-        models=() if kept else config.models.agents,
-        planner=config.planner or config.models.agents[0],
-        max_agents=config.max_agents,
-        review=None if args.no_review else _asking(reviewer),
-        emit=_telling(view) if args.no_review else view.emit,
-        hooks=args.hooks,
-    )
 
 
 COMMAND = Command(

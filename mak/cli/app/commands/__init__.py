@@ -1,0 +1,56 @@
+"""Every slash command there is; help, completion and the documentation read this list."""
+
+from __future__ import annotations
+
+from mak.cli.app.commands import (
+    apikey,
+    check,
+    clear,
+    config,
+    diff,
+    endpoint,
+    exit,
+    help,
+    local,
+    locks,
+    max_agents,
+    mode,
+    models,
+    no_review,
+    plan,
+    planner,
+    recover,
+    refresh_models,
+    runs,
+    show,
+    status,
+    undo,
+    work_dir,
+)
+from mak.cli.app.slash import Slash
+
+SLASHES: tuple[Slash, ...] = (
+    help.SLASH,
+    status.SLASH,
+    plan.SLASH,
+    runs.SLASH,
+    show.SLASH,
+    diff.SLASH,
+    undo.SLASH,
+    recover.SLASH,
+    locks.SLASH,
+    check.SLASH,
+    models.SLASH,
+    planner.SLASH,
+    max_agents.SLASH,
+    mode.SLASH,
+    no_review.SLASH,
+    work_dir.SLASH,
+    config.SLASH,
+    apikey.SLASH,
+    endpoint.SLASH,
+    local.SLASH,
+    refresh_models.SLASH,
+    clear.SLASH,
+    exit.SLASH,
+)
