@@ -20,7 +20,7 @@ from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.policy import Policy
 from mak.providers.prices import Counts, tokens
-from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally
+from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally, is_named
 
 _STOPS = {
     "end_turn": Stop.DONE,
@@ -95,9 +95,8 @@ class AnthropicProvider:
         """See `Provider`."""
         asking = self._asking("its models", Rung.PROMPT)
         try:
-            return tuple(
-                [_published(each) async for each in self._client().models.list(limit=1000)]
-            )
+            pages = self._client().models.list(limit=1000)
+            return tuple([_published(each) async for each in pages if is_named(each)])
         except (anthropic.AnthropicError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
             raise explain(error, asking, anthropic) from None
 

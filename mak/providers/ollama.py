@@ -104,15 +104,21 @@ class OllamaProvider:
 
     async def models(self) -> tuple[Published, ...]:
         """See `Provider`: what has been pulled to the server."""
-        found = await self._fetch("GET", "/api/tags", None, "its models")
-        return tuple(Published(str(each["name"])) for each in found.get("models") or ())
+        what = "its models"
+        found = await self._fetch("GET", "/api/tags", None, what)
+        try:
+            names = [each["name"] for each in found.get("models") or ()]
+        except MISSHAPEN as error:
+            raise explain(error, self._asking(what, Rung.PROMPT)) from None
+        return tuple(Published(name) for name in names if isinstance(name, str) and name)
 
     async def look(self, model: str) -> Published | None:
         """See `Provider`: how much the model can hold."""
         found = await self._fetch("POST", "/api/show", {"model": model}, model)
-        info = found.get("model_info") or {}
-        sizes = (value for name, value in info.items() if name.endswith(".context_length"))
-        window = next((int(value) for value in sizes if value), None)
+        info = found.get("model_info")
+        facts = info.items() if isinstance(info, dict) else ()
+        sizes = (value for name, value in facts if name.endswith(".context_length"))
+        window = next((value for value in sizes if isinstance(value, int) and value > 0), None)
         return Published(model, context=window, schema=True)
 
     async def _fetch(self, method: str, path: str, body: Any, what: str) -> dict[str, Any]:

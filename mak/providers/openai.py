@@ -30,6 +30,7 @@ from mak.providers.request import (
     Rung,
     Stop,
     Tally,
+    is_named,
 )
 
 _STOPS = {
@@ -135,7 +136,7 @@ class OpenAIProvider:
         asking = self._asking("its models", Rung.PROMPT)
         try:
             page = await self._client().models.list()
-            return tuple(_published(each) for each in page.data)
+            return tuple(_published(each) for each in page.data if is_named(each))
         except (openai.OpenAIError, httpx2.HTTPError, OSError, *MISSHAPEN) as error:
             raise explain(error, asking, openai) from None
 

@@ -140,6 +140,12 @@ class Published:
     retires: str = ""
 
 
+def is_named(listed: object) -> bool:
+    """Whether an entry of an SDK's list of models, which trusts the server, has an id."""
+    id = getattr(listed, "id", None)
+    return isinstance(id, str) and bool(id)
+
+
 class Provider(Protocol):
     """One wire format at one endpoint."""
 

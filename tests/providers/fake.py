@@ -75,7 +75,8 @@ class FakeServer:
         #: Turns of their own for requests that hold a text, whoever else asks in between.
         self.scripts: dict[str, list[Turn]] = {}
         self.seen: list[Seen] = []
-        #: What is told about models, by path: ``v1/models``, ``api/tags``, ``api/show``.
+        #: What is told about models, by path: ``v1/models``, ``api/tags``, ``api/show``; or a
+        #: function of the query.
         self.facts: dict[str, Any] = {}
         #: Questions about models that were asked, with their bodies.
         self.looked: list[tuple[str, dict[str, Any]]] = []
@@ -113,9 +114,11 @@ class FakeServer:
             def _looked(self, body: dict[str, Any]) -> None:
                 """Answer questions about models; what is not written down is not there."""
                 with fake._lock:
-                    path = self.path.removeprefix(fake.path).lstrip("/").partition("?")[0]
+                    path = self.path.removeprefix(fake.path).lstrip("/")
+                    path, _, query = path.partition("?")
                     fake.looked.append((path, body))
                     found = fake.facts.get(path)
+                    found = found(query) if callable(found) else found
                 turn = Turn(status=404, body={"error": "no such page"})
                 fake.answer(self, turn if found is None else Turn(body=found), {})
 
