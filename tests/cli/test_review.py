@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from mak.errors import UsageError
 from mak.kernel import Review
 from mak.model import NodeId, Plan, Task
 from mak.plan import Estimate
-from mak.schedule import Forecast, levels
+from mak.schedule import Forecast, forecast, levels, locks_for
 
 F, G = NodeId("a.py", "f"), NodeId("a.py", "g")
 PLAN = Plan(
@@ -254,6 +255,27 @@ def test_review_shows_tasks_by_wave_with_targets_remarks_and_cost() -> None:
     assert "a remark" in shown
     assert "decided: names stay: as they are" in shown
     assert "1.0k to 5.0k tokens, $0.0100 to $0.0500" in shown
+
+
+@pytest.mark.parametrize("agents", [1, 4])
+def test_review_says_what_several_agents_are_worth(agents: int) -> None:
+    tasks = tuple(Task(f"t{n}", "work", (NodeId("a.py", f"f{n}"), F)) for n in range(4))
+    plan = Plan("r", tasks)
+    cost = Estimate(0, 0, 0.0, 0.0)
+    hot = ((F, 4),)
+    apart = Review(plan, levels(plan), (), hot, cost, frozenset(), forecast(plan, capacity=agents))
+    lines = [line.text for line in render.plan(apart)]
+    assert f"  {F}  4 tasks, which take turns" in lines
+    assert "Forecast: 4 rounds of agents, 1.0 x as fast as one agent" in lines
+    assert "  its tasks hardly run side by side; one agent would do" in lines
+    took = forecast(plan, capacity=agents, locks=partial(locks_for, appends={F}))
+    beside = Review(plan, levels(plan), (), hot, cost, frozenset({F}), took)
+    lines = [line.text for line in render.plan(beside)]
+    assert f"  {F}  4 tasks, which append side by side" in lines
+    assert f"Forecast: {4 // agents} round{'' if agents == 4 else 's'} of agents, " in " ".join(
+        lines
+    )
+    assert ("  its tasks hardly run side by side; one agent would do" in lines) is (agents == 1)
 
 
 def test_a_task_that_mak_added_says_so() -> None:
