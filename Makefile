@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo material transcript guide slashes screens catalog test test-slow check lint format lock clean
+.PHONY: help demo material transcript guide slashes catalog test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -26,7 +26,6 @@ help:
 	@echo 'make transcript write docs/transcripts/real-package.md anew'
 	@echo 'make guide      write docs/guides/first-run.md anew'
 	@echo 'make slashes    write the table of slash commands in docs/guides/app.md anew'
-	@echo 'make screens    write docs/screens anew'
 	@echo 'make catalog    write the list of models that comes with MAK anew'
 	@echo 'make clean      remove .venv, caches and that material'
 
@@ -44,10 +43,6 @@ guide: .venv/.installed
 # The slash commands of the app, from their registry.
 slashes: .venv/.installed
 	$(PY) -m tests.slashes
-
-# What the app shows, from the app on a terminal.
-screens: .venv/.installed
-	$(PY) -m tests.screens
 
 # The list of models that comes with MAK, from genai-prices.
 catalog: .venv/.installed

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from mak.config.keylike import looks_like_key, without_user
 from mak.errors import UsageError
 from mak.providers.endpoints import OWN_KEY_NAME, Endpoint, Wire
 from mak.providers.setup import Setup
@@ -79,6 +78,8 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
             _refuse(text, f"{kind} needs its file", f"write {name}:FILE")
         return Spec(text, name, rest)
     at = _AT_URL.fullmatch(rest)
+    from mak.config.keylike import looks_like_key, without_user  # pydantic, yaml
+
     if without_user(text) != text or looks_like_key(text):
         _refuse(
             text,
@@ -132,6 +133,8 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
 
 
 def _refuse(text: str, why: str, hint: str) -> NoReturn:
+    from mak.config.keylike import looks_like_key, without_user
+
     shown = without_user(text)
     if looks_like_key(shown):
         name = shown.partition(":")[0]

@@ -125,7 +125,7 @@ def test_progress_knows_who_works_who_waits_and_what_it_cost() -> None:
     assert (working.task, working.state, working.attempt) == ("a", TaskState.RUNNING, 2)
     assert working.since == 10.0
     assert (waiting.task, waiting.state) == ("b", TaskState.PENDING)
-    assert waiting.note == "waits for x.py::f (held by a)"
+    assert (waiting.phase, waiting.node) == ("waits for", "x.py::f (held by a)")
     assert progress.usage.input == 2 * SPENT.input
     assert progress.usage.cost == pytest.approx(2 * 0.0123)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from tests.conftest import git
 from tests.gates.test_process import is_gone, pid_in
 from tests.road.conftest import Road, edited, environment, reply, snapshot, task
 
-UNITTEST = f"{sys.executable} -m unittest -q"
+UNITTEST = f"{shlex.quote(sys.executable)} -m unittest -q"
 
 
 def config(*gates: Gate, waves: int = 3, **checks: Any) -> Config:
@@ -307,7 +308,7 @@ def test_pytest_runs_what_the_change_reaches_first(make_road) -> None:
         "test_other.py": "def test_other():\n    assert True\n",
     }
     road = make_road(files)
-    command = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    command = f"{shlex.quote(sys.executable)} -m pytest -q -p no:cacheprovider"
     outcome = road.run(
         [task("t", "shop.py::two")],
         {"t": [becomes("two", 20)]},

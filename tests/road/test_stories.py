@@ -7,6 +7,7 @@ right: it passes without a word.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from mak.events import RepairPlanned, ReplyRejected, TaskTakenOut, TaskWidened
 from mak.model import Outcome, RunState
 from tests.road.conftest import Road, edited, reply, task
 
-UNITTEST = f"{sys.executable} -m unittest -q"
+UNITTEST = f"{shlex.quote(sys.executable)} -m unittest -q"
 
 Script = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -173,7 +174,7 @@ SETTINGS = {
     ),
 }
 SETTING = [task("code", "app.py::names"), task("text", "settings.txt")]
-AGREE = [Gate(name="agree", command=f"{sys.executable} agree.py")]
+AGREE = [Gate(name="agree", command=f"{shlex.quote(sys.executable)} agree.py")]
 
 
 def names(extra: str) -> dict[str, Any]:
