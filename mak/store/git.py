@@ -81,14 +81,14 @@ def environment() -> dict[str, str]:
 
 
 class Git:
-    """Runs git in one repository."""
+    """Runs git in one repository; `pinned`: whatever becomes of ``.git``, in no other."""
 
-    def __init__(self, git_dir: Path, root: Path | None) -> None:
+    def __init__(self, git_dir: Path, root: Path | None, *, pinned: bool = False) -> None:
         self._cwd = root or git_dir
         self._options = ["-c", "gc.auto=0", "-c", "maintenance.auto=false"]
         if root is None:
             self._options += [f"--git-dir={git_dir}"]
-        elif not (root / ".git").exists():
+        elif pinned or not (root / ".git").exists():
             self._options += [f"--git-dir={git_dir}", f"--work-tree={root}"]
         #: Called before a command that writes, with its name; raising stops it.
         self.before_write: Callable[[str], None] = lambda command: None

@@ -30,13 +30,16 @@ _PREFIX = "mak-scratch-"
 class Scratch:
     """A folder that shows one tree after the other; what Git ignores stays between them."""
 
-    def __init__(self, repository: Repository, root: Path, links: Sequence[str]) -> None:
+    def __init__(self, repository: Repository, root: Path, head: str, links: Sequence[str]) -> None:
         self._repository = repository
+        self._head = head
         self._links = links
         #: The top folder, as a command sees the repository's.
         self.root = root
-        self.git = Git(root / ".git", root)
+        # A command may take away `.git`; whatever lies above is the person's.
+        self.git = Git(repository.common_dir / "worktrees" / root.name, root, pinned=True)
         self._tree = ""
+        self._add()
         self._modules: dict[str, str] = {}
         self._stamp = 0
 
@@ -48,23 +51,50 @@ class Scratch:
     def show(self, tree: str) -> Path:
         """Make the files those of `tree`; return the work directory.
 
-        What the last command left is removed unless Git ignores it. A file that changes gets a time
-        of change that it never had, so that no cache takes it for the one before.
+        What the last command left is removed unless Git ignores it; a copy that it has ruined is
+        made anew. A file that changes gets a time of change that it never had, so that no cache
+        takes it for the one before.
         """
         with git_errors(f"checking out {tree[:10]} in {self.root}"):
-            if self._tree:
-                kept = (f"--exclude=/{self._repository.prefix}{name}" for name in self._links)
-                self.git.run("clean", "-ffdq", *kept)
-            self.git.run("read-tree", "--reset", "-u", tree)
-            if not self._tree:
-                self._stamp = int(time.time())
-            elif self._tree != tree:
-                self._touch(self._changed(self._tree, tree))
-            self._tree = tree
-            self._fill_submodules()
-            self.work_dir.mkdir(parents=True, exist_ok=True)
-            self._link()
+            try:
+                if self._tree and (self.root / ".git").read_bytes() != self._pointer:
+                    raise StoreError(f"{self.root}/.git was changed")
+                self._show(tree)
+            except (StoreError, OSError):
+                if not self._tree:
+                    raise
+                self._renew()
+                self._show(tree)
         return self.work_dir
+
+    def _show(self, tree: str) -> None:
+        if self._tree:
+            kept = (f"--exclude=/{self._repository.prefix}{name}" for name in self._links)
+            self.git.run("clean", "-ffdq", *kept)
+        self.git.run("read-tree", "--reset", "-u", tree)
+        if not self._tree:
+            self._stamp = max(int(time.time()), self._stamp)
+        elif self._tree != tree:
+            self._touch(self._changed(self._tree, tree))
+        self._tree = tree
+        self._fill_submodules()
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        self._link()
+
+    def _add(self) -> None:
+        self._repository.git.run(
+            "worktree", "add", "--detach", "--no-checkout", str(self.root), self._head
+        )
+        self._pointer = (self.root / ".git").read_bytes()
+
+    def _renew(self) -> None:
+        """Begin anew at the same place; what cannot be removed yet goes with the whole folder."""
+        if self.root.exists():
+            self.root.rename(tempfile.mkdtemp(dir=self.root.parent))
+        _forget(self._repository, self.root.name)
+        self._tree, self._modules = "", {}
+        self._stamp += 1
+        self._add()
 
     def written(self, wanted: Callable[[str], bool]) -> str:
         """Return the tree that is shown, with what was written since of the regular files `wanted`.
@@ -149,9 +179,7 @@ def scratch(repository: Repository, head: str, links: Sequence[str] = ()) -> Ite
     git = repository.git
     try:
         at = head or repository.put_commit(git.run("mktree").decode().strip(), [], "nothing yet\n")
-        root = folder / folder.name
-        git.run("worktree", "add", "--detach", "--no-checkout", str(root), at)
-        yield Scratch(repository, root, links)
+        yield Scratch(repository, folder / folder.name, at, links)
     finally:
         _remove(repository, folder)
         mark.path.unlink(missing_ok=True)
@@ -185,7 +213,17 @@ def _marked(repository: Repository, folder: Path) -> FileLock:
 
 def _remove(repository: Repository, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    # What `git worktree prune` does, for this one only: others may lie on a disk that is away.
-    shutil.rmtree(repository.common_dir / "worktrees" / folder.name, ignore_errors=True)
+    if folder.exists():  # a command has left folders that may not be written
+        for place, names, _ in os.walk(folder):
+            for inner in (Path(place, name) for name in names):
+                if not inner.is_symlink():
+                    inner.chmod(0o700)
+        shutil.rmtree(folder, ignore_errors=True)
+    _forget(repository, folder.name)
+
+
+def _forget(repository: Repository, name: str) -> None:
+    """Prune one copy, as `git worktree prune` does all: others may lie on a disk that is away."""
+    shutil.rmtree(repository.common_dir / "worktrees" / name, ignore_errors=True)
     with suppress(OSError):
         (repository.common_dir / "worktrees").rmdir()

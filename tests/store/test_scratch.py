@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,39 @@ def test_what_a_command_leaves_goes_and_what_git_ignores_stays(root: Path) -> No
             "pkg",
             "x.cache",
         ]
+
+
+@pytest.mark.parametrize(
+    "ruin",
+    [
+        "rm -rf .git",
+        "rm -rf * .git .gitignore",
+        'here=$PWD; cd /; rm -rf "$here"',
+        "rm .git; git init -q .; git add a.py",
+        "touch $(git rev-parse --git-dir)/index.lock",
+        "git worktree remove --force .",
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_copy_that_a_command_ruins_is_made_anew_and_the_person_left_alone(
+    root: Path, monkeypatch, ruin: str, inside: bool
+) -> None:
+    """Without its `.git`, git took the repository around the temporary folder: the person's."""
+    if inside:
+        write(root, {".git/info/exclude": "tmp/\n", "tmp/x": ""})
+        monkeypatch.setattr(tempfile, "tempdir", str(root / "tmp"))
+    write(root, {"a.py": "A = 'mine'\n", "new.txt": "mine\n"})
+    before = snapshot(root), git(root, "rev-parse", "HEAD"), git(root, "worktree", "list")
+    with Store.open(root) as store, store.scratch() as copy:
+        trees = [store.prospective(store.tip(), {"a.py": f"A = {n}\n".encode()}) for n in range(3)]
+        for number, tree in enumerate(trees):
+            folder = copy.show(tree)
+            assert (folder / "a.py").read_text() == f"A = {number}\n"
+            assert (folder / "pkg/b.py").read_text() == "B = 1\n"
+            assert git(folder, "ls-files", "-mdo") == ""
+            subprocess.run(ruin, shell=True, cwd=folder, check=True, capture_output=True)
+    assert not folder.parent.exists()
+    assert before == (snapshot(root), git(root, "rev-parse", "HEAD"), git(root, "worktree", "list"))
 
 
 def test_what_was_written_is_taken_in_where_it_is_wanted(root: Path) -> None:
