@@ -39,7 +39,7 @@ from mak.config import read_document
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One run of one arm."""
 
@@ -55,8 +55,6 @@ class Cell:
     def key(self) -> dict[str, object]:
         """What names the cell in the results."""
         return {name: getattr(self, name) for name in self.__slots__}
-
-    __slots__ = ("agents", "arm", "lines", "seed", "shape", "sort", "tasks")
 
 
 def cells(config: dict[str, Any]) -> Iterator[Cell]:

@@ -1,7 +1,10 @@
 import time
 from functools import partial
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mak.errors import MakBug
 from mak.model import Lock, Mode, NodeId, TaskState
@@ -140,6 +143,36 @@ def test_a_whole_file_writer_gets_its_turn_beside_an_endless_stream() -> None:
     assert running[-1] == "file"
     s.settle("file")
     assert len(s.start()) == 3
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    capacity=st.integers(2, 6),
+    files=st.lists(st.sampled_from(["a.py", "b.py"]), min_size=1, max_size=3),
+    random=st.randoms(use_true_random=False),
+)
+def test_nobody_is_passed_over_without_end(capacity: int, files: list[str], random: Random) -> None:
+    """Whole-file writers among node writers, which end in any order."""
+    stream = [task(f"t{i}", f"{random.choice('ab')}.py::f{i}") for i in range(150)]
+    whole = [task(f"file{i}", file) for i, file in enumerate(files)]
+    tasks = [*stream[:10], *whole, *stream[10:]]
+    s = Scheduler(plan(*tasks), capacity=capacity)
+    wants = {t.id: t.writes[0].path for t in tasks}
+    begun: set[str] = set()
+    passed = dict.fromkeys((t.id for t in whole), 0)
+    running: list[str] = []
+    while not s.done and (waiting := [w for w in passed if s.states[w] is TaskState.PENDING]):
+        granted = s.start()
+        for w in waiting:
+            if w in begun:
+                passed[w] += sum(wants[g] == wants[w] for g in granted if g != w)
+        begun |= {w for w in waiting if w in s.refused}
+        running += granted
+        s.settle(running.pop(random.randrange(len(running))))
+    assert all(s.states[w] in (TaskState.RUNNING, TaskState.SETTLED) for w in passed)
+    # before each pass all agents may have been given something; each other such writer goes first
+    rivals = {w: sum(wants[o] == wants[w] for o in passed) for w in passed}
+    assert all(passed[w] <= (PATIENCE + 1) * capacity * rivals[w] for w in passed)
 
 
 def test_a_reservation_takes_nothing_from_holders_and_ends_with_its_task() -> None:
