@@ -107,6 +107,8 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         running = [pool.submit(carry_out, cell, config["model"]) for cell in todo]
         for number, future in enumerate(as_completed(running), 1):
+            if future.exception() is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
             row = future.result()
             with (folder / f"{row['arm']}.jsonl").open("a") as out:
                 out.write(json.dumps(row) + "\n")

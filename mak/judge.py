@@ -316,7 +316,7 @@ def _judge_edits(
             planned=planned,
             references=trees.references,
             trees=trees.both,
-            seen=shown.view.sources if shown.view is not None else None,
+            seen=shown.known,
             moved=lambda: _moved(draft, shown),
         )
     )
@@ -333,9 +333,9 @@ def _judge_edits(
 
 def _moved(draft: Draft, shown: Shown) -> list[str]:
     """Return the files that other tasks changed since an agent was shown the tree."""
-    if shown.view is None:
+    seen = shown.known
+    if seen is None:
         return []
-    seen = shown.view.sources
     return [
         path
         for path, file in draft.changes.items()

@@ -239,6 +239,7 @@ class Waves:
             self.desk.put(Arrival(task_id, AgentError(str(error), kind=_GONE), Shown({})))
             return
         turn.asked += 1
+        told = self.draft.view().sources if turn.retry else None
         assignment = Assignment(
             run=self.log.run,
             task=turn.task,
@@ -253,12 +254,13 @@ class Waves:
             sources=self.draft.base,
             current=view.sources,
             outlines=seen.outlines,
+            meanwhile=tuple(seen.meanwhile(told)) if told is not None else (),
         )
         if record := self.run.parked.get((task_id, turn.asked)):
             shown = self._as_it_was(record.shown)
         else:
             digests = {str(s.node): digest(view.sources, s.node) for s in seen.slots}
-            shown = Shown(digests, above, view)
+            shown = Shown(digests, above, view, told)
         self.desk.ask(turn.agent, assignment, shown, seen.shares)
 
     def _view(self, task: Task) -> tuple[tuple[str, ...], View]:

@@ -56,6 +56,8 @@ class Assignment:
     max_output: int = 32_768
     #: Imports and signatures of each file that holds a slot: path and text.
     outlines: tuple[tuple[str, str], ...] = ()
+    #: For an attempt that was turned down: what is shown and others have changed, as diffs.
+    meanwhile: tuple[tuple[NodeId, str], ...] = ()
 
     def slot(self, name: str) -> Slot | None:
         """Return the slot with this name, if there is one."""

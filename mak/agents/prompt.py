@@ -140,6 +140,14 @@ def _retry(assignment: Assignment, tag: _Tag) -> Iterator[str]:
         return
     yield "Your last answer to this task was turned down:"
     yield tag.block("why", "", assignment.retry)
+    if assignment.meanwhile:
+        yield (
+            "Others have changed this meanwhile; the texts above do not hold it. Write your slots "
+            "from the texts above: your edit is put together with theirs. Use what they changed as "
+            "it is now:"
+        )
+    for node, diff in assignment.meanwhile:
+        yield tag.block("meanwhile", str(node), diff)
     if assignment.draft is not None and assignment.draft.edits:
         yield "It was this; answer again, whole, with what was wrong put right:"
         yield tag.block("draft", "", _draft(assignment.draft, assignment))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from mak.agents.around import around
@@ -32,6 +34,24 @@ class Context:
     outlines: tuple[tuple[str, str], ...]
     #: Bytes shown, by layer.
     shares: tuple[tuple[str, int], ...]
+
+    def meanwhile(self, now: Sources) -> Iterator[tuple[NodeId, str]]:
+        """Yield what reads otherwise in another tree than it is shown, with a unified diff."""
+        for node, text in self._texts():
+            file = now.file(node.path) if node.path in now else None
+            there = ""
+            if file is not None and _exists(file, node):
+                is_api = node.aspect is Aspect.API
+                there = _signature(file, node, sys.maxsize) if is_api else _text(file, node)
+            if there != text:
+                lines = unified_diff(
+                    text.splitlines(), there.splitlines(), "shown", "meanwhile", n=1, lineterm=""
+                )
+                yield node, "\n".join(lines)
+
+    def _texts(self) -> Iterator[tuple[NodeId, str]]:
+        yield from ((slot.node, slot.source) for slot in self.slots if slot.exists)
+        yield from self.reads
 
 
 def context(

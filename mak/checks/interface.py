@@ -218,8 +218,7 @@ def _changed(
         for reference in change.references(called(definition), change.after)
         if breaks(reference, interface, known)
         and not is_covered(reference.node.node, change.planned)
-        # Whether a call that was edited is awaited is not known.
-        and not (interface.is_async != known.is_async and reference.node.node in edited)
+        and not (reference.node.node in edited and _may_fit(reference, interface, known))
     )
     left = [caller for caller in callers if caller.node != old.id]
     if left:
@@ -322,6 +321,22 @@ def breaks(reference: Reference, interface: Interface, known: Interface) -> bool
         return not interface.parameters.keeps(arguments, known.parameters)
     # ``C.m(instance, …)``, or a call that was wrong before.
     return not interface.unbound.keeps(arguments, known.unbound)
+
+
+def _may_fit(reference: Reference, interface: Interface, known: Interface) -> bool:
+    """Whether a use that was edited may be meant for the new interface.
+
+    What is awaited, or stands in a place that changed its meaning, cannot be told from the call.
+    """
+    call = reference.call
+    if interface.is_property != known.is_property or call is None:
+        return False
+    arguments = arguments_of(call)
+    return (
+        interface.is_async != known.is_async
+        or interface.takes(arguments)
+        or interface.unbound.may_accept(arguments)
+    )
 
 
 def _has_overloads(file: SourceFile, definition: Definition) -> bool:

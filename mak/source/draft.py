@@ -43,6 +43,13 @@ class Shown:
     tasks: tuple[str, ...] = ()
     #: The draft that it was shown; None: not known any more.
     view: View | None = None
+    #: The tree whose differences from `view` it was told of besides, if it was.
+    told: Sources | None = None
+
+    @property
+    def known(self) -> Sources | None:
+        """What it knows of the nodes that it does not write; None: not known any more."""
+        return self.told or (self.view.sources if self.view is not None else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from mak.agents import context
 from mak.agents.prompt import RULES, compose, mend
 from mak.model import AddImport, Delete, Insert, NodeId, Obligation, Replace, Reply, ReplyStatus
 from mak.providers.request import Request
+from tests.agents.conftest import SHOP, tree
 
 
 def test_rules_and_shared_part_are_the_same_bytes_for_all_agents_of_a_run(assign):
@@ -18,8 +21,6 @@ def test_rules_and_shared_part_are_the_same_bytes_for_all_agents_of_a_run(assign
     # This one has another goal, and therefore other peers.
     other = assign("shop.py::last", peers=("make it better", "fix net"), **common)
     task = other.task.__class__("t2", "fix last", other.task.writes)
-    from dataclasses import replace
-
     two = compose(replace(other, task=task))
     assert one[:2] == two[:2]
     assert one[2] != two[2]
@@ -105,6 +106,22 @@ def test_a_retry_holds_the_reason_and_the_draft(assign):
     ):
         assert text in prompt
     assert prompt.index("<slot") < prompt.index("elision")
+
+
+def test_a_retry_is_told_what_others_changed_meanwhile(assign):
+    made = assign("shop.py::net", reads=("shop.py::Cart.total", "shop.py::last"))
+    seen = context(made.task, made.sources)
+    now = tree(
+        {"shop.py": SHOP.replace("def last():", "def last(now):").replace("# Round", "# We")}
+    )
+    meanwhile = tuple(seen.meanwhile(now))
+    assert [str(node) for node, _ in meanwhile] == ["shop.py::net", "shop.py::last"]
+    assert list(seen.meanwhile(made.sources)) == []
+    assert [node.symbol for node, _ in seen.meanwhile(tree({}))] == ["net", "Cart.total", "last"]
+    _, _, prompt = compose(replace(made, retry="stale-read: …", meanwhile=meanwhile))
+    for text in ("-    # Round up.\n+    # We up.", "-def last():\n+def last(now):"):
+        assert text in prompt
+    assert prompt.index("stale-read") < prompt.index("-def last")
 
 
 # I17

@@ -109,3 +109,11 @@ def test_the_report_names_every_cell_that_misses() -> None:
     bad = report([row("mak", 130.0, 8), row("worktrees-end", 120.0, 9)])
     assert bad.count(": does not hold") == 3
     assert "1 lines lost" in bad and "worktrees 120 s" in bad
+
+
+def test_no_more_files_are_resolved_at_once_than_there_are_agents(tmp_path: Path) -> None:
+    workload, model = make(Shape.UNIFORM, 24, 4), Model(seed=4, resolving=60.0)
+    result = clock.run(lambda: ARMS["worktrees-end"](tmp_path, workload, model, 2))
+    row = result.row(workload, 2)
+    assert row["resolver_calls"] > 2
+    assert violations(row, 2) == []

@@ -47,6 +47,8 @@ class _Run:
         self.done: dict[str, _Tree] = {}
         self.changed = asyncio.Event()
         self.lock = asyncio.Lock()
+        #: One call at a time for every agent, whether it works or resolves.
+        self.calls = asyncio.Semaphore(agents)
         for tree in self.trees:
             git(self.main, "worktree", "add", "-q", "-b", tree.name, str(tree.root))
 
@@ -85,7 +87,8 @@ class _Run:
     async def _do(self, tree: _Tree, job: Job) -> None:
         shown = read(tree.root, job.paths)
         seconds = self.model.seconds(job.id)
-        await asyncio.sleep(seconds)
+        async with self.calls:
+            await asyncio.sleep(seconds)
         made = self.workload.edit(shown, job, correct=self.model.correct(job.id))
         self.result.calls.append((job.id, seconds))
         self.result.tokens += self.model.tokens(
@@ -123,9 +126,10 @@ class _Run:
         git(root, "commit", "-q", "-a", "--no-edit")
 
     async def _resolve(self, root: Path, path: str, name: str) -> None:
-        """Resolve one conflicted file; the files of a merge are resolved side by side."""
+        """Resolve one conflicted file; those of a merge side by side, as far as agents are free."""
         seconds = self.model.resolving_seconds(name)
-        await asyncio.sleep(seconds)
+        async with self.calls:
+            await asyncio.sleep(seconds)
         text = (root / path).read_text()
         ours, theirs = (git(root, "show", f":{n}:{path}").stdout for n in (2, 3))
         made = resolve(self.workload, path, text, ours, theirs, lambda n: self.model.keeps(name, n))
