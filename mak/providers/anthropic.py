@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import anthropic
@@ -21,6 +22,7 @@ from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.policy import Policy
 from mak.providers.prices import Counts, tokens
 from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally, is_named
+from mak.providers.whole import answered_whole
 
 _STOPS = {
     "end_turn": Stop.DONE,
@@ -34,6 +36,18 @@ _STOPS = {
 #: The SDK raises on a tool that is called with what is not JSON. The model's answer follows it;
 #: whoever asked can send it back with what is wrong, which a broken connection does not deserve.
 _BROKEN_INPUT = re.compile(r"tool parameter JSON.* JSON: (.+)", re.DOTALL)
+
+
+#: What a message says at least; servers that only speak like the API leave some of it out.
+_BLANK: Mapping[str, Any] = {
+    "id": "",
+    "type": "message",
+    "role": "assistant",
+    "model": "",
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 0, "output_tokens": 0},
+}
 
 
 class AnthropicProvider:
@@ -70,9 +84,10 @@ class AnthropicProvider:
         try:
             async with self._client().messages.stream(**_arguments(model, request, rung)) as stream:
                 tally.headers = stream.response.headers
-                kind = stream.response.headers.get("content-type", "text/event-stream")
-                if not kind.startswith("text/event-stream"):
-                    raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
+                if (whole := await answered_whole(stream.response, asking)) is not None:
+                    message = Message.model_validate({**_BLANK, **whole})
+                    tally.began()
+                    return _completion(message, model, rung)
                 async for _ in stream:
                     message = stream.current_message_snapshot
                     tally.began()

@@ -227,7 +227,7 @@ def refused(
         known = (str(inner.get(key)) for key in ("code", "type"))
         status = next((_STATUS_OF_TYPE[word] for word in known if word in _STATUS_OF_TYPE), 500)
     kind = _kind(status, words, asking.rung)
-    prefix = "the stream broke off with an error" if in_stream else f"HTTP {status}"
+    prefix = "answered with an error" if in_stream else f"HTTP {status}"
     if 300 <= status < 400:
         said = f"redirected to {headers.get('location', 'elsewhere')}; set that as the base URL"
     return asking.error(

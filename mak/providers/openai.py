@@ -32,6 +32,7 @@ from mak.providers.request import (
     Tally,
     is_named,
 )
+from mak.providers.whole import answered_whole
 
 _STOPS = {
     "stop": Stop.DONE,
@@ -117,9 +118,10 @@ class OpenAIProvider:
             )
             async with stream:
                 tally.headers = stream.response.headers
-                kind = stream.response.headers.get("content-type", "text/event-stream")
-                if not kind.startswith("text/event-stream"):
-                    raise asking.error(Kind.MALFORMED, f"answered with {kind}, not with a stream")
+                if (whole := await answered_whole(stream.response, asking)) is not None:
+                    answer.add(_as_chunk(whole))
+                    tally.began()
+                    return answer.completion(rung)
                 chunks: AsyncIterator[ChatCompletionChunk] = stream
                 async for chunk in chunks:
                     answer.add(chunk)
@@ -210,6 +212,21 @@ def _published(info: Any) -> Published:
     )
 
 
+def _as_chunk(whole: Mapping[str, Any]) -> ChatCompletionChunk:
+    """Return an answer that came whole as a stream of one piece."""
+    choices = [
+        {
+            "index": 0,
+            "delta": {name: choice["message"].get(name) for name in ("content", "refusal")},
+            "finish_reason": choice.get("finish_reason"),
+        }
+        for choice in whole["choices"]
+    ]
+    parts = {name: whole.get(name) for name in ("id", "model", "usage")}
+    # As the SDK makes the pieces of a stream: what it does not know is no error.
+    return ChatCompletionChunk.construct(**parts, choices=choices)
+
+
 class _Answer:
     """One answer while it comes in."""
 
@@ -245,7 +262,7 @@ class _Answer:
         told = self._usage
         if told is None or not told.prompt_tokens:
             given = tokens(request.system, request.shared, request.prompt)
-            output = told.completion_tokens if told else 0
+            output = (told.completion_tokens or 0) if told else 0
             return Counts(given, output or tokens(*self._text, *self._refusal), estimated=True)
         details = told.prompt_tokens_details
         return Counts(

@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -45,6 +45,8 @@ class Turn:
     #: Seconds between events.
     drip: float = 0.0
     usage: bool = True
+    #: Answer in one piece of JSON, though a stream is asked for.
+    whole: bool = False
 
 
 @dataclass
@@ -179,6 +181,9 @@ class FakeServer:
             http.end_headers()
             http.wfile.write(data)
             return
+        if turn.whole:
+            self.answer(http, replace(turn, body=self._whole(http.path, turn, body)), body)
+            return
         kind = "text/event-stream; charset=utf-8"
         if http.path.endswith("/messages"):
             events = self._anthropic(turn, body)
@@ -205,6 +210,32 @@ class FakeServer:
             if turn.drip:
                 time.sleep(turn.drip)
         http.wfile.write(b"0\r\n\r\n")
+
+    def _whole(self, path: str, turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
+        """Return what each API answers where no stream is asked for."""
+        model = body.get("model", "")
+        if path.endswith("/messages"):
+            usage = {"input_tokens": 10, "output_tokens": 20}
+            usage |= {"cache_creation_input_tokens": 5, "cache_read_input_tokens": 100}
+            return {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": model,
+                "content": [{"type": "text", "text": turn.text}],
+                "stop_reason": STOPS[turn.stop][0],
+                **({"usage": usage} if turn.usage else {}),
+            }
+        message = {"role": "assistant", "content": turn.text}
+        if path.endswith("/api/chat"):
+            counts = {"prompt_eval_count": self.counted, "eval_count": 20}
+            stop = {"done": True, "done_reason": STOPS[turn.stop][2]}
+            return {"model": model, "message": message, **stop, **(counts if turn.usage else {})}
+        counts = {"prompt_tokens": self.counted, "completion_tokens": 20}
+        counts["total_tokens"] = sum(counts.values())
+        choice = {"index": 0, "message": message, "finish_reason": STOPS[turn.stop][1]}
+        whole = {"id": "c1", "object": "chat.completion", "created": 1, "model": model}
+        return {**whole, "choices": [choice], **({"usage": counts} if turn.usage else {})}
 
     def _anthropic(self, turn: Turn, body: dict[str, Any]) -> list[str]:
         def event(kind: str, **data: Any) -> str:

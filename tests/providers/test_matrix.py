@@ -139,6 +139,22 @@ ROWS: dict[str, Row] = {
         once(Turn(body=b"<html></html>", content_type="text/html")), Stop.DONE, 2, 1
     ),
     "bad JSON with 200": Row(always(Turn(body=b"{not json")), Kind.MALFORMED, 3, seconds=3),
+    "whole instead of a stream": Row(always(Turn(whole=True)), Stop.DONE, 1, 1),
+    "whole, cut off": Row(always(Turn(ANSWER[:4], "truncated", whole=True)), Stop.TRUNCATED, 2, 2),
+    "whole, nothing in it": Row(always(Turn("", whole=True)), Stop.EMPTY, 1, 1),
+    "whole, of another shape": Row(
+        always(Turn(body={"choices": [{}], "content": 7})), Kind.MALFORMED, 3, seconds=3
+    ),
+    "an error with 200": Row(
+        once(Turn(body={"error": {"type": "overloaded_error", "message": f"busy, {KEY}"}})),
+        Stop.DONE,
+        2,
+        1,
+    ),
+    "no credit, with 200": Row(
+        always(Turn(body={"error": {"code": "insufficient_quota", "message": "none"}})),
+        Kind.BILLING,
+    ),
     "bad JSON in the stream": Row(once(Turn(garbage=True)), Stop.DONE, 2, 2),
     "bad JSON as the answer": Row(always(Turn('{"ok": [oops')), Stop.DONE, 1, 1),
     "raw control characters": Row(always(Turn('{"ok": "a\tb\nc"}')), Stop.DONE, 1, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,7 @@ class Case:
 
 ONCE = "attempts: 1\n"
 CASES = {
+    "whole instead of a stream": Case([replace(GOOD, whole=True)]),
     "truncated": Case([HALF] * 6, ("cut off by its length limit", "asked 3 times"), 3, 6),
     "truncated once": Case([HALF, GOOD], requests=2),
     "refused": Case([Turn("", refusal="Not this.")], ("the model refused", "Not this.")),
@@ -322,6 +323,7 @@ def wants(*writes: str) -> Turn:
 
 #: What the planner meets, what a person reads (nothing: the run goes on), and requests.
 PLANNER_CASES = {
+    "whole instead of a stream": ([replace(plan(), whole=True)], "", 1),
     "truncated": ([HALF] * 6, "asked 3 times, no usable plan; at last: it was cut off", 6),
     "truncated once": ([HALF] * 2 + [plan()], "", 3),
     "refused": ([Turn("", refusal="Not this.")], "the planner will not: the model refused", 1),
