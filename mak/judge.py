@@ -131,7 +131,8 @@ def judge(
         case ReplyStatus.TRUNCATED:
             return Again("truncated", "the answer was cut off by its length limit; be shorter")
         case ReplyStatus.INCOMPLETE:
-            return Again("incomplete", "the answer's stream ended before the answer did")
+            # Whoever had the stream has asked for it again.
+            return Fail(reply.reason or "the answer's stream ended before the answer did")
         case ReplyStatus.EMPTY:
             return Again("empty", "the answer was empty")
         case ReplyStatus.MALFORMED:

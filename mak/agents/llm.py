@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,11 @@ from mak.agents import reply as replies
 from mak.agents.assignment import Asked, Assignment, Told
 from mak.agents.document import MAX_SLOTS
 from mak.agents.envelope import WORDS
-from mak.agents.prompt import compose, mark, mend
+from mak.agents.prompt import compose, mark
 from mak.agents.reply import Malformed, reply_schema
 from mak.agents.shown import CHARS_PER_TOKEN
 from mak.errors import AgentErrorKind
-from mak.model import Reply, ReplyStatus, Usage
+from mak.model import Reply, ReplyStatus
 from mak.providers import Client
 from mak.providers.request import Completion, NoAnswer, Request, Stop
 
@@ -43,10 +42,9 @@ class LLMAgent:
         self._client = client
 
     async def answer(self, assignment: Assignment) -> Reply:
-        """Ask the model; an answer that cannot be read goes back to it with the errors.
+        """Ask the model once; what cannot be read is a reply too, for the kernel to ask again.
 
-        All of it together has the policy's time for one question. Raises `NoAnswer`, with the usage
-        of every call before it.
+        Raises `NoAnswer`, with the usage of every call that it took.
         """
         if len(assignment.slots) > MAX_SLOTS:
             raise NoAnswer(
@@ -56,47 +54,34 @@ class LLMAgent:
                 hint="split the task",
             )
         system, shared, prompt = compose(assignment)
-        question = Request(
-            system,
-            shared,
-            prompt,
-            reply_schema(),
-            "reply",
-            room(assignment),
-            envelope=WORDS,
-            cache_key=assignment.run,
-            mark=mark(assignment.run),
-        )
-        request, usage = question, Usage()
-        end = time.monotonic() + self._client.policy.total
-        for left in range(self._client.policy.repairs, -1, -1):
-            completion = await self._ask(request, end - time.monotonic(), usage)
-            usage += completion.usage
-            if completion.stop is not Stop.DONE:
-                return _ended(completion, usage)
-            reply = replies.read(
-                completion.text,
-                assignment.slots,
-                assignment.sources,
-                usage=usage,
-                model=completion.model,
+        completion = await self._client.complete(
+            Request(
+                system,
+                shared,
+                prompt,
+                reply_schema(),
+                "reply",
+                room(assignment),
+                envelope=WORDS,
+                cache_key=assignment.run,
+                mark=mark(assignment.run),
             )
-            if isinstance(reply, Reply):
-                self._client.shaped(completion.rung)
-                return reply
-            if reply.shapeless:
-                self._client.shapeless(completion.rung)
-            if not left:
-                return _unreadable(completion, reply, usage)
-            request = mend(question, str(reply), completion.text)
-        raise AssertionError("the loop returns")
-
-    async def _ask(self, request: Request, total: float, spent: Usage) -> Completion:
-        try:
-            return await self._client.complete(request, total=max(0.0, total))
-        except NoAnswer as error:
-            error.usage = spent + error.usage
-            raise
+        )
+        if completion.stop is not Stop.DONE:
+            return _ended(completion)
+        reply = replies.read(
+            completion.text,
+            assignment.slots,
+            assignment.sources,
+            usage=completion.usage,
+            model=completion.model,
+        )
+        if isinstance(reply, Reply):
+            self._client.shaped(completion.rung)
+            return reply
+        if reply.shapeless:
+            self._client.shapeless(completion.rung)
+        return _unreadable(completion, reply)
 
 
 class LLMPlanner:
@@ -123,17 +108,22 @@ def room(assignment: Assignment) -> int:
     return min(assignment.max_output, int(3 * source) + _THINKING)
 
 
-def _ended(completion: Completion, usage: Usage) -> Reply:
+def _ended(completion: Completion) -> Reply:
     status, why = _ENDS[completion.stop]
     reason = f"{why}: {completion.detail}" if completion.detail else why
-    return Reply(status, reason=reason, usage=usage, model=completion.model, raw=completion.text)
+    return _without_edits(completion, status, reason)
 
 
-def _unreadable(completion: Completion, malformed: Malformed, usage: Usage) -> Reply:
+def _unreadable(completion: Completion, malformed: Malformed) -> Reply:
+    reason = f"the answer could not be read: {malformed}"
+    return _without_edits(completion, ReplyStatus.MALFORMED, reason)
+
+
+def _without_edits(completion: Completion, status: ReplyStatus, reason: str) -> Reply:
     return Reply(
-        ReplyStatus.MALFORMED,
-        reason=f"the answer could not be read: {malformed}",
-        usage=usage,
+        status,
+        reason=reason,
+        usage=completion.usage,
         model=completion.model,
         raw=completion.text,
     )

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mak.agents.assignment import Assignment, Slot
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, Replace, Reply
-from mak.providers.request import Request
+
+#: Characters of an answer that could not be used that are shown when it is asked for again.
+_MOST_SHOWN = 4000
 
 RULES = """\
 You edit a few nodes of a Python repository. A node is a function, a class, a method, the header of
@@ -151,6 +152,13 @@ def _retry(assignment: Assignment, tag: _Tag) -> Iterator[str]:
     if assignment.draft is not None and assignment.draft.edits:
         yield "It was this; answer again, whole, with what was wrong put right:"
         yield tag.block("draft", "", _draft(assignment.draft, assignment))
+    elif assignment.draft is not None and assignment.draft.raw:
+        yield "It was this; answer again, whole and corrected:"
+        yield tag.block("draft", "", _cut(assignment.draft.raw))
+
+
+def _cut(answer: str) -> str:
+    return answer if len(answer) <= _MOST_SHOWN else f"{answer[:_MOST_SHOWN]} … (cut here)"
 
 
 def _draft(draft: Reply, assignment: Assignment) -> str:
@@ -168,19 +176,3 @@ def _draft(draft: Reply, assignment: Assignment) -> str:
                 return f"{names.get(node, node)} deleted"
 
     return "\n".join(written(edit).rstrip("\n") for edit in draft.edits)
-
-
-def mend(request: Request, errors: str, answer: str) -> Request:
-    """Ask again after an answer that could not be read; the question stays as it was."""
-    shown = answer if len(answer) <= _MOST_SHOWN else f"{answer[:_MOST_SHOWN]} … (cut here)"
-    return replace(
-        request,
-        prompt=(
-            f"{request.prompt}\n\nYou answered this before, and the answer could not be used: "
-            f"{errors}\nThe answer was:\n{shown}\n\nAnswer again, whole and corrected."
-        ),
-    )
-
-
-#: Characters of an unreadable answer that go back with the errors.
-_MOST_SHOWN = 4000

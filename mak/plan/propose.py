@@ -25,7 +25,6 @@ Ask = Callable[[PlanPrompt], Awaitable[Answer]]
 
 _AGAIN = {
     ReplyStatus.TRUNCATED: "it was cut off at its length limit; plan fewer tasks, in fewer words",
-    ReplyStatus.INCOMPLETE: "its stream ended before the answer did",
     ReplyStatus.EMPTY: "it was empty",
     ReplyStatus.MALFORMED: "it could not be read",
 }
@@ -85,6 +84,12 @@ def _refuse_unless_planned(answer: Answer) -> None:
     if answer.status is ReplyStatus.FILTERED:
         more = f": {said}" if said else ""
         raise PlanError(f"planning: the endpoint's content filter stopped the answer{more}")
+    if answer.status is ReplyStatus.INCOMPLETE:
+        # Whoever had the stream has asked for it again.
+        raise PlanError(
+            f"planning: {answer.detail or 'the stream ended before the answer did'}",
+            hint="run it again, or choose another model: --planner",
+        )
 
 
 def _nothing_to_do(reply: PlanReply) -> str:

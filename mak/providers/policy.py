@@ -37,5 +37,3 @@ class Policy:
     max_output: int = 64_000
     #: Calls after the first when a stream ends before the model said it was done.
     reconnects: int = 2
-    #: Times an answer that does not parse is sent back with the errors.
-    repairs: int = 2

@@ -126,7 +126,7 @@ async def probes(
 
 
 def _policy(patience: float) -> Policy:
-    return replace(Policy(), total=patience, deadline=patience, retries=1, repairs=0)
+    return replace(Policy(), total=patience, deadline=patience, retries=1)
 
 
 def _fits(text: str) -> bool:

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from mak.agents import context
-from mak.agents.prompt import RULES, compose, mend
+from mak.agents.prompt import RULES, compose
 from mak.model import AddImport, Delete, Insert, NodeId, Obligation, Replace, Reply, ReplyStatus
-from mak.providers.request import Request
 from tests.agents.conftest import SHOP, tree
 
 
@@ -143,12 +142,3 @@ def test_no_text_can_close_its_block(assign, place):
 def test_the_mark_differs_between_runs(assign):
     marks = {compose(assign("shop.py::net", run=run))[1].splitlines()[1] for run in ("r1", "r2")}
     assert len(marks) == 2
-
-
-def test_mending_keeps_the_question_and_cuts_a_long_answer():
-    question = Request("rules", "shared", "the task")
-    got = mend(question, "results: n1 has no entry", "y" * 50_000)
-    assert got.prompt.startswith("the task\n\n")
-    assert "results: n1 has no entry" in got.prompt and "(cut here)" in got.prompt
-    assert len(got.prompt) < 6000
-    assert (got.system, got.shared) == ("rules", "shared")

@@ -77,7 +77,6 @@ def test_a_near_miss_is_corrected_and_remarked_without_asking_again() -> None:
         ("certainly! here you go", "the answer holds no JSON object"),
         (GOOD[:40], "the answer is not JSON"),
         (Answer(GOOD[:40], ReplyStatus.TRUNCATED, ONCE), "cut off at its length limit"),
-        (Answer(GOOD[:40], ReplyStatus.INCOMPLETE, ONCE), "its stream ended before"),
         (Answer("", ReplyStatus.EMPTY, ONCE, "m", "no content"), "it was empty (no content)"),
         (Answer("?", ReplyStatus.MALFORMED, ONCE), "it could not be read"),
         (reply(), "neither a task nor a question"),
@@ -132,6 +131,7 @@ def test_after_three_useless_answers_there_is_no_plan() -> None:
         (Answer("I can rename things.", ReplyStatus.REFUSED), "will not: I can rename things."),
         (Answer("", ReplyStatus.REFUSED, detail="policy"), "will not: policy"),
         (Answer("", ReplyStatus.FILTERED, detail="cyber"), "content filter stopped it: cyber"),
+        (Answer(GOOD[:40], ReplyStatus.INCOMPLETE, ONCE), "the stream ended before the answer did"),
         (
             Answer(reply(questions=["Which total?", "Why\x1b?"]), ReplyStatus.EDITED),
             "gave no task, but says: Which total? / Why?",
