@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -56,9 +57,8 @@ class Terminal:
     ) -> None:
         self.screen = _Screen(columns, rows, history=5000, ratio=0.5)
         self.screen.answer = self._answer
-        self._stream = pyte.ByteStream(self.screen)
-        if encoding != "utf-8":
-            self._stream.select_other_charset("@")
+        self._stream = pyte.Stream(self.screen)
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self.raw = b""
         self._ours, theirs = pty.openpty()
         self._set_size(columns, rows)
@@ -142,7 +142,7 @@ class Terminal:
         except OSError:
             return False
         self.raw += data
-        self._stream.feed(data)
+        self._stream.feed(self._decoder.decode(data))
         return bool(data)
 
     # ----------------------------------------------------------------------------- the end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,8 +38,13 @@ UNSAID = (ReplyUnused, RunFinished, Spent)
 RATE = 8
 #: Rows of tasks on the screen at most.
 ROWS = 16
-#: Characters of agent, task, model, time, tokens and phase at most.
-COLUMNS = (2, 16, 18, 6, 6, None)
+#: Characters of agent, task, model, time, tokens and phase at most, on a wide and a narrow screen.
+COLUMNS, FEWER = (2, 16, 18, 6, 6, None), (2, 12, 10, 6, 6, None)
+#: Columns from which on a screen is wide.
+WIDE = 100
+
+
+_FOLDERS = re.compile(r"\S+/(?=[^/\s]+$)")
 
 
 class Lines:
@@ -95,7 +101,7 @@ class Screen:
             self._open()
         if not isinstance(event, (*UNSAID, *ROW_EVENTS)):
             said = line(event)
-            self._console.print(terminal.clean(str(said)), style=said.style)
+            self._console.print(terminal.worded(str(said)), style=said.style)
         if isinstance(event, RunFinished | WaveHeld | Planned):
             self.close()
         elif self._live and isinstance(event, WaveCommitted):
@@ -104,7 +110,7 @@ class Screen:
     def say(self, text: str) -> None:
         """Show a line that is no event, above the rows."""
         with terminal.surviving():
-            self._console.print(terminal.clean(text))
+            self._console.print(terminal.worded(text))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -143,12 +149,14 @@ class Screen:
         now = self._clock()
         overflow: OverflowMethod = "ellipsis" if terminal.clean("…") == "…" else "crop"
         table = Table.grid(padding=(0, 2, 0, 0))
-        for widest in COLUMNS:
+        wide = self._console.width >= WIDE
+        for widest in COLUMNS if wide else FEWER:
             table.add_column(no_wrap=True, overflow=overflow, max_width=widest)
         rows = sorted(self.progress.active.values(), key=_working_first)
         shown = rows[: max(1, min(ROWS, self._console.height - 5))]
         for row in shown:
-            table.add_row(*(terminal.clean(cell) for cell in _cells(row, now)), style=_style(row))
+            cells = _cells(row, now, wide=wide)
+            table.add_row(*map(terminal.clean, cells), style=_style(row))
         if len(rows) > len(shown):
             table.add_row("", terminal.clean(f"… {len(rows) - len(shown)} more"))
         parts: list[RenderableType] = [table] if rows else []
@@ -160,7 +168,8 @@ class Screen:
             parts.append(Text(terminal.clean(self._summary()), "bold", no_wrap=True))
         if self._below is not None:
             line = self._below(self._console.width, self.progress.usage)
-            parts.append(Text(line.ljust(self._console.width - 1), "reverse", no_wrap=True))
+            # No wider than it must be: a line that fills the row is broken when the window shrinks.
+            parts.append(Text(f"{line} ", "reverse", no_wrap=True))
         return Group(*parts)
 
     def _summary(self) -> str:
@@ -193,15 +202,18 @@ def _style(row: Row) -> str:
     return "cyan" if row.state is TaskState.RUNNING else "dim"
 
 
-def _cells(row: Row, now: float) -> tuple[str, ...]:
-    """Return agent, task, model, phase with node, time and tokens of a row."""
+def _cells(row: Row, now: float, *, wide: bool) -> tuple[str, ...]:
+    """Return agent, task, model, time, tokens and phase with node of a row.
+
+    Where there is little room, endpoints of models and folders of nodes are left out.
+    """
     again = f", attempt {row.attempt}" if row.attempt > 1 else ""
     used = row.usage.input + row.usage.output
     return (
         f"{row.agent or ''}",
         row.task,
-        row.model,
+        row.model if wide else row.model.rpartition(":")[2],
         seconds(now - row.since),
         f"{'~' if row.usage.estimated else ''}{short(used)}" if used else "",
-        f"{row.phase} {row.node}{again}",
+        f"{row.phase} {row.node if wide else _FOLDERS.sub('', row.node)}{again}",
     )

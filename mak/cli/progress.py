@@ -88,8 +88,8 @@ class Progress:
                 self.total -= len(dropped)
             case TaskWaiting(task, node, holder):
                 row = self._row(task, now)
-                row.state, row.phase = TaskState.PENDING, "waits for"
-                row.node, row.agent = f"{node} (held by {holder})", 0
+                row.state, row.phase = TaskState.PENDING, "waits:"
+                row.node, row.agent = f"{holder} holds {node}", 0
             case TaskStarted(task, attempt, model, nodes):
                 row = self._row(task, now)
                 row.state, row.since, row.attempt, row.model = (

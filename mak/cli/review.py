@@ -136,7 +136,7 @@ def _tell(review: Review, names: Collection[str]) -> None:
             terminal.write_note("")
             terminal.write_note(f"  {node}", "bold")
             for line in head(review.text(node)):
-                terminal.write_note(f"    {line}")
+                terminal.write_note(f"    {line}", exact=True)
         if len(task.writes) > NODES:
             terminal.write_note(f"  and {count(len(task.writes) - NODES, 'node')} more")
     _unknown(review.plan, names)

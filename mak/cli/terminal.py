@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,37 @@ if TYPE_CHECKING:
 
 #: Signs that MAK writes, and what says the same in ASCII.
 _SIGNS = {"…": "...", "·": "-", "⠋": "|", "—": "-", "→": "->"}
+
+#: Where a line goes on when it is broken: below what follows its last gap of this many spaces.
+_GAP = "  "
+#: Locales in which Python writes UTF-8 unasked (PEP 538, PEP 540), whatever the terminal has.
+_NO_LOCALE, _COERCED = ("", "C", "POSIX"), ("C.UTF-8", "C.utf8", "UTF-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How this process speaks to the person at the terminal."""
+
+    #: No colours and nothing that is redrawn, as screen readers like it.
+    plain: bool = False
+    #: Lines that are too long for the screen are broken between words.
+    folds: bool = False
+    #: What a sentence about command lines is, where they are typed in another way.
+    reword: Callable[[str], str] = str
+
+
+_manner = Manner()
+
+
+@contextmanager
+def speaking(**changed: Any) -> Iterator[None]:
+    """Let another manner hold while the block runs; takes the fields of `Manner`."""
+    global _manner
+    before, _manner = _manner, replace(_manner, **changed)
+    try:
+        yield
+    finally:
+        _manner = before
 
 
 def clean(text: str) -> str:
@@ -29,7 +61,21 @@ def clean(text: str) -> str:
         text = "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
     if text.isascii():
         return text
-    return text.translate(_instead(getattr(sys.stderr, "encoding", None) or "ascii"))
+    return text.translate(_instead(_encoding()))
+
+
+def _encoding() -> str:
+    """Return the encoding of stderr; ASCII for a terminal in a locale that names none."""
+    named: str = getattr(sys.stderr, "encoding", None) or "ascii"
+    if not sys.stderr.isatty():
+        return named
+    get = os.environ.get
+    if get("PYTHONIOENCODING") or get("PYTHONUTF8"):
+        return named
+    kind = get("LC_CTYPE", "")
+    # Python itself sets LC_CTYPE where the locale is C, hence such a value says nothing.
+    locale = get("LC_ALL") or ("" if kind in _COERCED else kind) or get("LANG", "")
+    return "ascii" if locale in _NO_LOCALE else named
 
 
 @cache
@@ -55,13 +101,17 @@ def write_data(text: str) -> None:
 
     It is there at once, so that where both streams go to one place they keep their order.
     """
+    _write(_folded(text) if sys.stdout.isatty() else text)
+
+
+def _write(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def write_json(data: Any) -> None:
     """Write one JSON document to stdout, in ASCII: paths may hold bytes that are not text."""
-    write_data(json.dumps(data, indent=2))
+    _write(json.dumps(data, indent=2))
 
 
 def write_failure(error: str, hint: str) -> None:
@@ -70,15 +120,58 @@ def write_failure(error: str, hint: str) -> None:
         write_json({"error": error, "hint": hint})
 
 
-def write_note(text: str, style: str = "") -> None:
-    """Write a line for the person at the terminal to stderr, in `style` where there is color."""
-    text = clean(text)
+def write_note(text: str, style: str = "", *, exact: bool = False) -> None:
+    """Write a line for the person at the terminal to stderr, in `style` where there is color.
+
+    An `exact` one is neither reworded nor broken, as code wants it.
+    """
+    text = clean(text) if exact else worded(text)
     with surviving():
         if style and wants_color():
             console().print(text, style=style)
         else:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
+
+
+def worded(text: str) -> str:
+    """Return a sentence of ours as it is shown: clean, in the words and lines of the manner."""
+    return _folded(clean(_manner.reword(text)))
+
+
+def _folded(text: str) -> str:
+    if not _manner.folds or not is_screen():
+        return text
+    room = width()
+    return "\n".join(fold(line, room) for line in text.split("\n"))
+
+
+def fold(line: str, room: int) -> str:
+    """Break a line between words; what follows stands below its last column, else indented."""
+    if len(line) <= room:
+        return line
+    import textwrap
+
+    indent = len(line) - len(line.lstrip())
+    gap = line.rfind(_GAP, indent, room // 2)
+    hang = indent + 2 if gap < indent else gap + len(_GAP)
+    lines = textwrap.wrap(
+        line,
+        room,
+        subsequent_indent=" " * hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return "\n".join(lines)
+
+
+def width() -> int:
+    """Return the columns of the terminal that stderr is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
 
 
 @contextmanager
@@ -91,8 +184,10 @@ def surviving() -> Iterator[None]:
 
 
 def is_screen() -> bool:
-    """Whether stderr is a terminal whose lines can be redrawn."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    """Whether stderr is a terminal whose lines can be redrawn, and may be."""
+    return (
+        not _manner.plain and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    )
 
 
 def can_ask() -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from mak.cli.lines import line, money, seconds, short, some, tokens
 from mak.cli.progress import Progress
-from mak.cli.terminal import clean, columns, fitting
+from mak.cli.terminal import clean, columns, fitting, fold
 from mak.events import (
     Event,
     GateRan,
@@ -125,7 +125,7 @@ def test_progress_knows_who_works_who_waits_and_what_it_cost() -> None:
     assert (working.task, working.state, working.attempt) == ("a", TaskState.RUNNING, 2)
     assert working.since == 10.0
     assert (waiting.task, waiting.state) == ("b", TaskState.PENDING)
-    assert (waiting.phase, waiting.node) == ("waits for", "x.py::f (held by a)")
+    assert (waiting.phase, waiting.node) == ("waits:", "a holds x.py::f")
     assert progress.usage.input == 2 * SPENT.input
     assert progress.usage.cost == pytest.approx(2 * 0.0123)
 
@@ -217,3 +217,21 @@ def test_rows_are_cut_to_the_terminal_and_whole_anywhere_else(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")
     assert fitting(["x" * 500, "y"]) == ["x" * 39 + "…", "y"]
+
+
+def test_line_that_is_too_long_goes_on_below_its_last_column() -> None:
+    assert fold("ok       one: a.py::f, b.py::g", 20).splitlines() == [
+        "ok       one:",
+        "         a.py::f,",
+        "         b.py::g",
+    ]
+    assert fold("  added by MAK: it calls", 15).splitlines() == [
+        "  added by MAK:",
+        "    it calls",
+    ]
+    assert fold(f"see {'long' * 9} there", 20).splitlines() == [
+        "see",
+        f"  {'long' * 9}",
+        "  there",
+    ]
+    assert fold("as it is", 8) == "as it is"

@@ -54,7 +54,7 @@ def test_screen_shows_who_works_and_who_waits_with_time_and_tokens() -> None:
     assert one.split()[:5] == ["1", "one", "anthropic", "45s", "1.8k"]
     assert "works on a.py::f +1, attempt 2" in one
     assert two.split()[:2] == ["two", "1m00s"]
-    assert "waits for a.py::f (held by one)" in two
+    assert "waits: one holds a.py::f" in two
     assert summary == "1/3 tasks · 0 commits of 1 · 1.5k tokens in, 250 out · $0.0100"
 
 

@@ -1,7 +1,13 @@
-"""The line below the prompt: who works, where, under which conditions, and what it took."""
+"""The line below the prompt: who works, where, under which conditions, and what it took.
+
+It is true at every width: where room is short, what matters least is said shorter first, and left
+out at last. Whether plans are reviewed is always said.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mak.cli import terminal
@@ -10,63 +16,121 @@ from mak.cli.lines import count, money, short
 if TYPE_CHECKING:
     from mak.cli.app.session import Session
 
+_JOINT = " · "
+#: Columns to which long names are cut, one after the other.
+_NAMES = (24, 16, 10)
 
-def parts(session: Session) -> list[str]:
-    """Return what the line says, what matters most first."""
-    watch, said = session.watch, session.said
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way of saying one thing."""
+
+    #: Empty: it is left out.
+    text: str
+    #: What is lost with it: where room is short, the form that costs least is taken next.
+    cost: int = 0
+
+
+#: What is said about one thing, the longest form first.
+Part = tuple[Form, ...]
+
+
+def parts(session: Session) -> list[Part]:
+    """Return what the line says, in the order in which it stands there."""
     usage = session.spent
-    taken = usage.input + usage.output
+    number, about = short(usage.input + usage.output), usage.estimated
+    long, brief = (
+        f"{'about ' if about else ''}{number} tokens",
+        f"{'~' if about else ''}{number} tok",
+    )
+    price = money(usage.cost)
     return [
         *_who(session),
-        _where(session),
-        "no review" if said.no_review else "review",
-        f"{'about ' if usage.estimated else ''}{short(taken)} tokens",
-        money(usage.cost),
-        *(["settings: see /status"] if watch.problem else []),
+        *_where(session),
+        (Form("no review" if session.said.no_review else "review"),),
+        (Form(long), Form(brief, 10), Form("", 74)),
+        (Form(price), Form(price if usage.cost is not None else "$?", 15), Form("", 78)),
+        *([(Form("settings: see /status"),)] if session.watch.problem else []),
     ]
 
 
-def _who(session: Session) -> list[str]:
+def _who(session: Session) -> Iterator[Part]:
     chosen = session.watch.chosen
     if chosen is None:
-        return []
+        return
     more = f" +{len(chosen.models) - 1}" if len(chosen.models) > 1 else ""
-    same = chosen.planner == chosen.models[0]
-    return [
-        f"{_short(chosen.models[0])}{more}",
-        f"planner {'same' if same else _short(chosen.planner)}",
-        count(chosen.max_agents, "agent"),
-    ]
+    model = _model(chosen.models[0])
+    yield Form(f"{model}{more}"), *_shorter(_bare(model), "", more, (25, 30, 50, 60)), Form("", 90)
+    planner = _model(chosen.planner)
+    if chosen.planner == chosen.models[0]:
+        yield Form("planner same"), Form("", 20)
+    else:
+        names = _shorter(_bare(planner), "planner ", "", (22, 28, 40, 58))
+        yield Form(f"planner {planner}"), *names, Form("", 72)
+    agents = count(chosen.max_agents, "agent")
+    yield Form(agents), Form(f"{chosen.max_agents} ag.", 16), Form("", 70)
 
 
-def _where(session: Session) -> str:
+def _where(session: Session) -> Iterator[Part]:
     place = session.watch.place
     if place is None:
-        return ""
+        return
     if not place.branch:
-        return "no repository"
-    return f"{place.branch}, {place.changed} changed" if place.changed else f"{place.branch}, clean"
+        yield (Form("no repository"),)
+        return
+    state = f"{place.changed} changed" if place.changed else "clean"
+    names = _shorter(place.branch, "", f", {state}", (0, 35, 52, 62))
+    star = f"{_cut(place.branch, _NAMES[-1])}{'*' if place.changed else ''}"
+    yield *names, Form(star, 85)
 
 
-def _short(spec: str) -> str:
-    """Return a model spec as it fits: without the folder of a file, or the host of a server."""
+def _model(spec: str) -> str:
+    """Return a model spec without the folder of a file, or the host of a server."""
     name, colon, rest = spec.partition(":")
-    if name in ("scripted", "replay"):
-        rest = rest.rpartition("/")[2]
+    rest = rest.rpartition("/")[2] if name in ("scripted", "replay") else rest
     return f"{name}{colon}{rest.partition('@')[0]}"
 
 
-def line(session: Session, width: int) -> str:
-    """Return the line, cut to a width: long names give way first."""
-    every = [terminal.clean(part) for part in parts(session) if part]
-    longest = width
-    joint = terminal.clean(" · ")
-    while len(text := joint.join(every)) > width - 2 and longest > 8:
-        longest = max(map(len, every)) - 1
-        every = [_cut(part, longest) for part in every]
-    return f" {text}"[:width]
+def _bare(model: str) -> str:
+    """Return a model without its endpoint."""
+    return model.partition(":")[2] or model
 
 
-def _cut(text: str, width: int) -> str:
-    end = terminal.clean("…")
-    return text if len(text) <= width else f"{text[: width - len(end)]}{end}"
+def _shorter(name: str, before: str, after: str, costs: tuple[int, ...]) -> Iterator[Form]:
+    """Yield forms with a name as it is, and with it cut ever shorter."""
+    names = name, *(_cut(name, most) for most in _NAMES)
+    for each, cost in zip(names, costs, strict=True):
+        yield Form(f"{before}{each}{after}", cost)
+
+
+def line(session: Session, room: int) -> str:
+    """Return the line as it fits into so many columns."""
+    said = parts(session)
+    chosen = [0] * len(said)
+    while _columns(text := _joined(said, chosen)) > room - 1:
+        giving = [i for i, part in enumerate(said) if chosen[i] < len(part) - 1]
+        if not giving:
+            return _cut(text, room - 1)
+        chosen[min(giving, key=lambda i: said[i][chosen[i] + 1].cost)] += 1
+    return text
+
+
+def _joined(said: list[Part], chosen: list[int]) -> str:
+    texts = (part[form].text for part, form in zip(said, chosen, strict=True))
+    return f" {terminal.clean(_JOINT.join(text for text in texts if text))}"
+
+
+def _cut(text: str, room: int) -> str:
+    """Cut a text to so many columns, with a sign that something is missing."""
+    if _columns(text) <= room:
+        return text
+    sign = terminal.clean("…")
+    while text and _columns(text) > room - len(sign):
+        text = text[:-1]
+    return f"{text}{sign}"
+
+
+def _columns(text: str) -> int:
+    from prompt_toolkit.utils import get_cwidth
+
+    return get_cwidth(text)

@@ -34,9 +34,9 @@ def show(session: Session, store: Store, run: str) -> None:
     if span is None:
         raise UsageError(f"run {run} put nothing on the branch", hint="/runs")
     patch = differences.text(store.repository, *span)
-    if session.plain or not terminal.wants_color():
+    if not terminal.wants_color():
         for line in patch.splitlines():
-            session.say(line)
+            terminal.write_note(line, exact=True)
         return
     console = terminal.console()
     for shown in colored(patch, store.read):

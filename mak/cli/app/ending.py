@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -131,13 +130,3 @@ def _files(store: Store, base: str, head: str) -> Iterator[Styled]:
 def _up(number: float) -> int:
     """Round up, so that what is there has a sign."""
     return -int(-number // 1)
-
-
-def here(text: str) -> str:
-    """Return a sentence about command lines as it is typed in the app."""
-    from mak.cli.app.commands import SLASHES
-
-    rows = [(f"mak {each.like}", f"/{each.name}") for each in SLASHES if each.like]
-    for line, typed in (("mak run --recover", "/recover"), *rows):
-        text = re.sub(rf"(?<![\w/-]){re.escape(line)}(?![\w-])", typed, text)
-    return text

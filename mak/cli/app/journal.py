@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mak import __version__
 from mak.cli import person
-from mak.cli.app.ending import here
+from mak.cli.app.wording import here
 from mak.cli.failure import leaves
 from mak.errors import MakError
 from mak.providers.secrets import redact

@@ -24,14 +24,15 @@ def open_app(*, plain: bool = False) -> int:
 
     plain = plain or not terminal.is_screen()
     prompt: Prompt = Plain() if plain else Lively()
-    session = Session(prompt, plain=plain)
+    session = Session(prompt)
     prompt.belongs_to(session)
-    with nullcontext() if plain else session.keyboard.kept():
+    kept = nullcontext() if plain else session.keyboard.kept()
+    with terminal.speaking(plain=plain, folds=not plain), kept:
         return _open(session)
 
 
 def _open(session: Session) -> int:
-    session.say(terminal.clean(f"MAK {__version__}. Type what is to be done; /help lists commands"))
+    session.say(f"MAK {__version__}. Type what is to be done; /help lists commands")
     attempt(session, partial(_set_up, session))
     session.watch.start()
     while not session.is_over:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,6 +49,8 @@ class Lively:
     def __init__(self) -> None:
         self._session: Session | None = None
         self._input: PromptSession[str] | None = None
+        #: What is asked at a review, while it is.
+        self._asking: PromptSession[str] | None = None
 
     def belongs_to(self, session: Session) -> None:
         """Show that session's bar."""
@@ -88,19 +91,21 @@ class Lively:
 
         for text in about:
             terminal.write_note(text, "dim")
-        asking: PromptSession[str] = PromptSession(
+        self._asking = PromptSession(
             completer=WordCompleter(list(words)),
             complete_while_typing=False,
             bottom_toolbar=self._bar,
         )
         try:
             with _wakeup_kept():
-                return await asking.prompt_async(MARK, handle_sigint=False)
+                return await self._asking.prompt_async(MARK, handle_sigint=False)
         except EOFError:
             return None
         except KeyboardInterrupt:
             await _stopped()
             return None
+        finally:
+            self._asking = None
 
     def question(self, text: str, *, words: Sequence[str] = (), hidden: bool = False) -> str:
         """Wait for an answer."""
@@ -127,8 +132,9 @@ class Lively:
 
     def _redraw(self) -> None:
         """Draw the bar anew; safe from any thread."""
-        if self._input is not None and self._input.app.is_running:
-            self._input.app.invalidate()
+        for each in (self._input, self._asking):
+            if each is not None and each.app.is_running:
+                each.app.invalidate()
 
 
 class Plain:
@@ -137,6 +143,7 @@ class Plain:
     def __init__(self) -> None:
         self._session: Session | None = None
         self._is_set_up = False
+        self._remember: Callable[[], None] = lambda: None
 
     def belongs_to(self, session: Session) -> None:
         """Complete what that session knows; nothing of it is shown beside what is typed."""
@@ -147,7 +154,9 @@ class Plain:
         if not self._is_set_up:
             self._is_set_up = True
             self._read_line_by_line()
-        return input(MARK)
+        line = input(MARK)
+        self._remember()
+        return line
 
     def _read_line_by_line(self) -> None:
         """Give lines a history and completion where Python has readline."""
@@ -155,15 +164,13 @@ class Plain:
             import readline
         except ImportError:
             return
-        import atexit
-
         from mak.cli.app.completion import choices
 
         path = _history_file(f"{HISTORY}-plain")
         with suppress(OSError):
             readline.read_history_file(path)
         readline.set_history_length(LINES)
-        atexit.register(_write_history, path)
+        self._remember = partial(_write_history, path)
 
         def complete(begun: str, state: int) -> str | None:
             assert self._session is not None

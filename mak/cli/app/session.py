@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mak.cli import terminal
 from mak.cli.app.keyboard import Keyboard
 from mak.cli.app.watch import Watch
+from mak.cli.app.wording import here
 from mak.cli.command import EXIT_DONE, EXIT_INTERRUPTED
 from mak.errors import MakError
 from mak.model import Usage
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Session:
     """What the commands of the app act on."""
 
-    def __init__(self, prompt: Prompt, *, plain: bool = False) -> None:
+    def __init__(self, prompt: Prompt) -> None:
         from mak.cli.launch import add_launch
 
         parser = ArgumentParser(add_help=False)
@@ -33,7 +34,6 @@ class Session:
         self.said = parser.parse_args([])
         self.said.work_dir = Path.cwd()
         self.prompt = prompt
-        self.plain = plain
         #: What its runs and plans have taken so far.
         self.usage = Usage()
         #: What the run under way has taken; empty when there is none.
@@ -88,7 +88,7 @@ class Session:
 
     def say(self, text: str, style: str = "") -> None:
         """Write a line."""
-        terminal.write_note(text, "" if self.plain else style)
+        terminal.write_note(text, style)
 
     # ------------------------------------------------------------------- the command line's
 
@@ -98,7 +98,8 @@ class Session:
 
         command, args = parse(argv)
         self._settle(args, argv)
-        with self.keyboard.lent() if argv[0] == "keys" else nullcontext():
+        lent = self.keyboard.lent() if argv[0] == "keys" else nullcontext()
+        with lent, terminal.speaking(reword=here):
             code = command.run(args)
         self.watch.poke()
         return code

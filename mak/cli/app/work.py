@@ -92,6 +92,7 @@ def _work(
 def _tell(session: Session, store: Store, view: View, outcome: Outcome | None) -> None:
     from mak.cli import render
     from mak.cli.app import ending
+    from mak.cli.app.wording import here
     from mak.model import RunState
     from mak.runlog import read_plan
 
@@ -104,7 +105,7 @@ def _tell(session: Session, store: Store, view: View, outcome: Outcome | None) -
     plan = read_plan(store, outcome.run)
     decisions = plan.decisions if plan else ()
     for line in render.outcome(outcome, view.progress, store.branch, decisions):
-        session.say(ending.here(line.text), line.style)
+        session.say(here(line.text), line.style)
     for line in ending.summary(store, outcome):
         session.say(line.text, line.style)
 
@@ -117,7 +118,7 @@ def _view(session: Session) -> View:
     """Return a view that shows the bar of the session below its rows."""
     from mak.cli.live import Lines, Screen
 
-    if session.plain:
+    if not terminal.is_screen():
         return Lines()
 
     def below(width: int, usage: Usage) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from mak.cli import terminal
 from mak.cli.app.slash import Slash, Typed
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 def run(session: Session, typed: Typed) -> None:
     """Clear the screen; what scrolled off it stays."""
-    if not session.plain:
+    if terminal.is_screen():
         sys.stderr.write("\x1b[2J\x1b[H")
         sys.stderr.flush()
 

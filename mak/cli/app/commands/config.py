@@ -30,4 +30,11 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return completion.paths(begun, session.said.work_dir)
 
 
-SLASH = Slash("config", "show the configuration, or take another file", run, "[path]", complete)
+SLASH = Slash(
+    "config",
+    "show the configuration, or take another file",
+    run,
+    "[path]",
+    complete,
+    instead_of=("config show",),
+)

@@ -25,4 +25,10 @@ def run(session: Session, typed: Typed) -> None:
     session.say(f"{count(session.settings().config.max_agents, 'agent')} at most at once")
 
 
-SLASH = Slash("max-agents", "choose how many agents work at once", run, "<n>")
+SLASH = Slash(
+    "max-agents",
+    "choose how many agents work at once",
+    run,
+    "<n>",
+    instead_of=("run --max-agents",),
+)

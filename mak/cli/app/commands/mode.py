@@ -28,4 +28,11 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return () if before else MODES
 
 
-SLASH = Slash("mode", "choose where models may run", run, "[cloud|local|hybrid]", complete)
+SLASH = Slash(
+    "mode",
+    "choose where models may run",
+    run,
+    "[cloud|local|hybrid]",
+    complete,
+    instead_of=("run --mode",),
+)

@@ -32,4 +32,11 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return completion.models(session)
 
 
-SLASH = Slash("models", "choose who does the tasks, in turn", run, "<spec>…", complete)
+SLASH = Slash(
+    "models",
+    "choose who does the tasks, in turn",
+    run,
+    "<spec>…",
+    complete,
+    instead_of=("run --models",),
+)

@@ -28,4 +28,11 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return () if before else (Choice("true", "do not ask"), Choice("false", "review every plan"))
 
 
-SLASH = Slash("no-review", "carry plans out without asking", run, "[true|false]", complete)
+SLASH = Slash(
+    "no-review",
+    "carry plans out without asking",
+    run,
+    "[true|false]",
+    complete,
+    instead_of=("run --no-review",),
+)

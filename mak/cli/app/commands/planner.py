@@ -30,4 +30,4 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return () if before else completion.models(session)
 
 
-SLASH = Slash("planner", "choose who plans", run, "<spec>", complete)
+SLASH = Slash("planner", "choose who plans", run, "<spec>", complete, instead_of=("run --planner",))

@@ -31,4 +31,5 @@ SLASH = Slash(
     run,
     "[run]",
     complete,
+    instead_of=("run --recover",),
 )

@@ -30,4 +30,5 @@ SLASH = Slash(
     "[endpoint]…",
     complete,
     like="models",
+    instead_of=("models --refresh",),
 )

@@ -1,0 +1,27 @@
+"""What is said about command lines, in the words of the app."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+
+def here(text: str) -> str:
+    """Return a sentence about command lines as it is typed in the app."""
+    pattern, typed = _known()
+    return pattern.sub(lambda found: typed[found[0]], text)
+
+
+@cache
+def _known() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what finds command lines, and what is typed for each."""
+    from mak.cli.app.commands import SLASHES
+
+    typed = {
+        f"mak {line}": f"/{slash.name}"
+        for slash in SLASHES
+        for line in (slash.like, *slash.instead_of)
+        if line
+    }
+    longest = sorted(map(re.escape, typed), key=len, reverse=True)
+    return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w-])"), typed

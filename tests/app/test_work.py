@@ -1,0 +1,128 @@
+"""Runs in the app, from the task that is typed to what was changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.app.conftest import ANSWERS, FOLLOWED, PLAN, RENAMED, A, Open, scripted
+from tests.conftest import git
+from tests.terminal import CTRL_C, ENTER
+
+
+def test_whole_run_with_the_builtin_agent(open_app: Open, root: Path, home: Path) -> None:
+    terminal = open_app()
+    terminal.type(f"rename function a.old to new{ENTER}")
+    terminal.wait("Plan: 2 tasks in 1 wave", "writes   a.py::old#api", "Forecast: ", "[a]pprove")
+    terminal.type(f"a{ENTER}")
+    shown = terminal.wait("/diff shows the lines")
+    assert "2 of 2 tasks landed in 1 commit on main" in shown
+    ending = shown.split("What changed")[1]
+    assert "added     a.py::new" in ending and "removed   a.py::old" in ending
+    assert "changed   b.py::use" in ending and "2 files, +2 -2" in ending
+    assert ending.index("added") < ending.index("a.py  +1  -1")
+    terminal.type(f"/diff{ENTER}")
+    terminal.wait("-    return a.old()", "+    return a.new()")
+    assert b"\x1b[1;7;32m+" in terminal.raw
+    terminal.type(f"/runs{ENTER}")
+    terminal.wait("done on main", "rename function a.old to new")
+    terminal.type(f"/undo{ENTER}")
+    terminal.wait("Took back 1 commit")
+    assert (root / "a.py").read_text() == A
+
+
+def test_run_with_a_dropped_task_and_a_reviewed_repair(
+    open_app: Open, root: Path, home: Path
+) -> None:
+    spec = scripted(root, ANSWERS, PLAN)
+    terminal = open_app()
+    terminal.type(f"/models {spec}{ENTER}")
+    terminal.wait("scripted:script.json · planner same")
+    terminal.type(f"rename old to new{ENTER}")
+    terminal.wait("Plan: 3 tasks in 2 waves", "[r]emark")
+    terminal.type(f"d extra{ENTER}")
+    terminal.wait("dropped 1 task", "Plan: 2 tasks in 2 waves")
+    terminal.type(f"a{ENTER}")
+    terminal.wait(
+        "review   approved, dropped extra", "commit   wave 1", "Repairs: 1 task in 1 wave"
+    )
+    shown = terminal.wait("repairs  follow", "owes ", "[a]pprove", after="Repairs: ")
+    assert "[r]emark" not in shown.rpartition("Repairs: ")[2]
+    terminal.type(f"a{ENTER}")
+    terminal.wait(
+        "is done", "added     a.py::new", "/diff shows the lines", "1.0k tokens · $0.2500"
+    )
+    assert "a.new()" in (root / "b.py").read_text() and "return 2" in (root / "a.py").read_text()
+    trailers = git(root, "log", "-1", "--format=%(trailers:only,unfold)")
+    assert "MAK-Kind: repair" in trailers
+
+
+def test_planner_is_asked_again_with_a_remark(open_app: Open, root: Path, home: Path) -> None:
+    spec = scripted(root, {}, PLAN, PLAN[2:])
+    terminal = open_app()
+    terminal.type(f"/models {spec}{ENTER}")
+    terminal.wait("planner same", "scripted:script.json")
+    terminal.type(f"do it{ENTER}")
+    terminal.wait("Plan: 3 tasks", "[r]emark")
+    terminal.type(f"r only the last one{ENTER}")
+    terminal.wait("Plan: 1 task in 1 wave")
+    terminal.type(f"q{ENTER}")
+    terminal.wait("was declined", "2.0k tokens · $0.5000")
+
+
+def test_ctrl_c_stops_the_run_and_recover_goes_on(open_app: Open, root: Path, home: Path) -> None:
+    slow = [{**RENAMED, "delay_s": 600}]
+    spec = scripted(root, {"rename": slow, "extra": [{**RENAMED, "delay_s": 600}]}, PLAN[:1])
+    terminal = open_app()
+    terminal.type(f"/models {spec}{ENTER}")
+    terminal.wait("planner same", "scripted:script.json")
+    terminal.type(f"rename old{ENTER}")
+    terminal.wait("[a]pprove")
+    terminal.type(f"a{ENTER}")
+    terminal.wait("1  rename", "works on a.py::old", "0/2 tasks")
+    terminal.type(CTRL_C)
+    terminal.wait("was interrupted", "nothing is lost", "Next: /recover")
+    scripted(root, {"rename": [RENAMED], "rename-use": [FOLLOWED]})
+    terminal.type(f"/recover{ENTER}")
+    terminal.wait("recover ", "2 of 2 tasks landed", "/diff shows the lines")
+    terminal.type(f"/exit{ENTER}")
+    assert terminal.ended() == 0
+
+
+def test_ctrl_c_again_leaves_while_the_run_is_stopping(
+    open_app: Open, root: Path, home: Path
+) -> None:
+    spec = scripted(root, {"extra": [{**RENAMED, "delay_s": 600}]}, PLAN[2:])
+    terminal = open_app()
+    terminal.type(f"/models {spec}{ENTER}")
+    terminal.wait("planner same", "scripted:script.json")
+    terminal.type(f"/no-review{ENTER}do it{ENTER}")
+    terminal.wait("works on a.py::other")
+    terminal.type(CTRL_C)
+    terminal.wait("was interrupted")
+    terminal.type(CTRL_C)
+    assert terminal.ended() == 130
+
+
+def test_ctrl_c_at_a_review_stops_the_run(open_app: Open, home: Path) -> None:
+    terminal = open_app()
+    terminal.type(f"rename function a.old to new{ENTER}")
+    terminal.wait("[a]pprove")
+    terminal.type(CTRL_C)
+    terminal.wait("was stopped", "Nothing was changed")
+    terminal.type(f"/status{ENTER}")
+    terminal.wait("approval  every plan is reviewed")
+
+
+def test_plan_alone_changes_nothing(open_app: Open, root: Path, home: Path) -> None:
+    terminal = open_app()
+    terminal.type(f"/plan rename function a.old to new{ENTER}")
+    terminal.wait("Plan: 2 tasks in 1 wave", "Nothing was changed")
+    assert git(root, "log", "--format=%s") == "base\n"
+
+
+def test_what_is_typed_during_a_command_waits_for_the_next_prompt(
+    open_app: Open, home: Path
+) -> None:
+    terminal = open_app()
+    terminal.type(f"/plan rename function a.old to new{ENTER}/max-agents 3{ENTER}/locks{ENTER}")
+    terminal.wait("Plan: 2 tasks", "3 agents at most at once", "no locks are held")
