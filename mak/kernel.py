@@ -304,7 +304,7 @@ def _view(
         result = ground(changed, sources, check_path=store.check_path)
         if isinstance(result, Ungrounded):
             return result.reasons
-        error = _in_the_way(store, result.plan)
+        error = _in_the_way(store, result.plan, options)
         return (str(error),) if error else ()
 
     def text(node: NodeId) -> str:
@@ -343,14 +343,14 @@ async def _reviewed(
 ) -> Plan | None:
     """Return the plan that was approved and may be written, or None."""
     first = {task.id for task in review.plan.tasks}
-    _refuse_in_the_way(store, review.plan)
+    _refuse_in_the_way(store, review.plan, options)
     while options.review is not None:
         decision = await options.review(review)
         if not decision.approved:
             emit(events.Reviewed(approved=False))
             return None
         if decision.remark:
-            review = await _asked_again(store, review, decision.remark, again)
+            review = await _asked_again(store, review, decision.remark, options, again)
             first = {task.id for task in review.plan.tasks}
             continue
         if decision.plan is None:
@@ -358,9 +358,9 @@ async def _reviewed(
         plan, remarks = repair.kept(review.plan, decision.plan)
         changed = _grounded(store, sources_at(store, store.tip()), plan, options, remarks)
         review = replace(changed, planned=review.planned)
-        _refuse_in_the_way(store, review.plan)
+        _refuse_in_the_way(store, review.plan, options)
     if options.review is not None:
-        _refuse_in_the_way(store, review.plan)  # a review takes as long as it takes
+        _refuse_in_the_way(store, review.plan, options)  # a review takes as long as it takes
     kept = {task.id for task in review.plan.tasks}
     dropped = tuple(sorted(first - kept))
     emit(events.Reviewed(approved=True, dropped=dropped))
@@ -374,6 +374,7 @@ async def _asked_again(
     store: Store,
     last: Review,
     remark: str,
+    options: Options,
     again: Callable[[Review, str], Awaitable[Review]] | None,
 ) -> Review:
     """Return what the planner makes of a remark; where that is of no use, the last plan and why."""
@@ -381,20 +382,28 @@ async def _asked_again(
         if again is None or not last.planned:
             raise PlanError("no planner made this plan; edit it instead")
         review = await again(last, remark)
-        _refuse_in_the_way(store, review.plan)
+        _refuse_in_the_way(store, review.plan, options)
     except MakError as error:
         hint = f" ({error.hint})" if error.hint else ""
         return replace(last, remarks=(*last.remarks, f"asked again, in vain: {error}{hint}"))
     return review
 
 
-def _refuse_in_the_way(store: Store, plan: Plan) -> None:
-    if error := _in_the_way(store, plan):
+def _refuse_in_the_way(store: Store, plan: Plan, options: Options) -> None:
+    if error := _in_the_way(store, plan, options):
         raise error
 
 
-def _in_the_way(store: Store, plan: Plan) -> MakError | None:
-    """Return why the files that a plan writes to must not be touched; None: they may."""
+def _in_the_way(store: Store, plan: Plan, options: Options) -> MakError | None:
+    """Return why a plan cannot be begun; None: it can.
+
+    The files that it writes to must not be touched, or a model that it names cannot be asked.
+    """
+    if named := {task.model for task in plan.tasks if task.model}:
+        try:
+            open_agents(sorted(named), _reach(options))
+        except UsageError as error:
+            return error
     paths = sorted({node.path for task in plan.tasks for node in (*task.writes, *task.creates)})
     dirty = store.uncommitted(paths)
     if dirty:

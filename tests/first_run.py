@@ -110,6 +110,7 @@ def vendor() -> Iterator[FakeServer]:
         "n1 = shop.py::gross": [answer(GROSS) for _ in range(3)],
         "whether you are there": [Turn('{"word": "ready"}')],
     }
+    server.reader = lambda prompt: " ".join(re.findall(r"number is (\d+)", prompt))
     server.counted = 1_200
     try:
         yield server

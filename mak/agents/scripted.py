@@ -24,6 +24,8 @@ from mak.errors import AgentErrorKind, UsageError
 from mak.model import Reply, ReplyStatus, Usage
 from mak.providers.request import NoAnswer
 
+_HINT = "how scripts are written: docs/guides/models.md, Answers from a script"
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,15 +82,18 @@ class Script(_Part):
 
 def read_script(path: Path) -> Script:
     """Read a script; raise `UsageError` that says where it is wrong."""
-    data = read_document(path)
-    if isinstance(data, list):
-        data = _from_lines(data, path)
     try:
+        data = read_document(path)
+        if isinstance(data, list):
+            data = _from_lines(data, path)
         return Script.model_validate({} if data is None else data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"reading {path}: {place}: {first['msg']}") from error
+        raise UsageError(f"reading {path}: {place}: {first['msg']}", hint=_HINT) from error
+    except UsageError as error:
+        error.hint = error.hint or _HINT
+        raise
 
 
 def _from_lines(lines: list[Any], path: Path) -> dict[str, Any]:

@@ -203,5 +203,6 @@ def calls(probes: Mapping[str, Sequence[Probe]]) -> Iterator[Line]:
     """Say what small questions came to."""
     for label, results in probes.items():
         for each in results:
-            state = State.OK if each.works else State.FAIL
+            doubt = State.WARN if each.hint else State.OK
+            state = doubt if each.works else State.FAIL
             yield Line(state, "call", f"{label}: {each.text}", each.hint)

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from mak.errors import UsageError
 from mak.providers import secrets
-from mak.providers.endpoints import PRESETS, Endpoint, Wire
+from mak.providers.endpoints import PRESETS, Endpoint, Price, Wire
 from mak.providers.prices import Counts, Tariff
 from mak.providers.setup import Setup
 from mak.providers.spec import Spec
@@ -29,6 +29,8 @@ class Access:
     #: The variable that the key came from; empty: there is none.
     key_name: str
     tariff: Tariff
+    #: Whether the server may drop the start of a long prompt without a word.
+    cuts: bool
 
     def __repr__(self) -> str:
         return f"Access({self.endpoint.id})"
@@ -56,7 +58,14 @@ def access(endpoint: Endpoint, setup: Setup, model: str = "") -> Access:
         )
     url = _url(endpoint, setup.variables)
     secrets.keep(key, unquote(urlsplit(url).password or ""))
-    return Access(endpoint, url, key or NO_KEY, key_name, tariff(endpoint, setup, model))
+    return Access(
+        endpoint,
+        url,
+        key or NO_KEY,
+        key_name,
+        tariff(endpoint, setup, model),
+        may_cut(endpoint, setup),
+    )
 
 
 def located(endpoint: Endpoint, setup: Setup) -> Endpoint:
@@ -65,13 +74,31 @@ def located(endpoint: Endpoint, setup: Setup) -> Endpoint:
 
 
 def tariff(endpoint: Endpoint, setup: Setup, model: str) -> Tariff:
-    """Return what a model costs there: what a person says, else its vendor's list at its own host.
+    """Return what a model costs there; nothing else decides that. Needs no key.
 
-    Needs no key.
+    What a person says comes first, then the list of the vendor whose host it is, and a server of
+    one's own costs nothing. Whatever else costs what nobody knows.
     """
-    price = setup.prices.get(f"{endpoint.id}:{model}") or endpoint.price(model)
-    at_home = _host(_url(endpoint, setup.variables)) == _host(endpoint.url)
-    return Tariff(price, endpoint.priced_as if at_home else "")
+    if said := setup.prices.get(f"{endpoint.id}:{model}") or endpoint.price(model):
+        return Tariff(said)
+    if vendor := _vendor(endpoint, setup):
+        return Tariff(priced_as=vendor.priced_as)
+    return Tariff(Price(0.0, 0.0) if endpoint.free else None)
+
+
+def may_cut(endpoint: Endpoint, setup: Setup) -> bool:
+    """Whether what answers may drop the start of a long prompt without a word.
+
+    The vendors refuse one that is too long; of a gateway or a server of one's own nobody knows.
+    """
+    return _vendor(endpoint, setup) is None
+
+
+def _vendor(endpoint: Endpoint, setup: Setup) -> Endpoint | None:
+    """Return the vendor at whose own host an endpoint is asked, if it is."""
+    host = _host(_url(endpoint, setup.variables))
+    hosted = (preset for preset in PRESETS.values() if not preset.local)
+    return next((preset for preset in hosted if _host(preset.url) == host), None)
 
 
 def list_cost(spec: Spec, counts: Counts, setup: Setup) -> float | None:

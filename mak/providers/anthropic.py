@@ -58,7 +58,7 @@ class AnthropicProvider:
     def __init__(self, access: Access, policy: Policy) -> None:
         self.name = access.endpoint.id
         self.endpoint = shown(access.url)
-        self.cuts = access.endpoint.local
+        self.cuts = access.cuts
         self._access = access
         self._policy = policy
 
@@ -99,7 +99,7 @@ class AnthropicProvider:
         finally:
             if message is not None:
                 counts = _counts(message, request)
-                tally.usage = self._access.tariff.usage(counts, message.model or model)
+                tally.usage = self._access.tariff.usage(counts, model, message.model)
         if message is None:
             raise asking.error(Kind.MALFORMED, "the stream held no message")
         if broken:

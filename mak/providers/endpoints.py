@@ -65,8 +65,10 @@ class Endpoint:
     context: int = 0
     #: Tokens of an answer; 0: not known.
     max_output: int = 0
-    #: A server of one's own: it may cut what it cannot hold, and costs nothing by the token.
+    #: A server of one's own.
     local: bool = False
+    #: Whether nobody is paid for a call, as far as no price says otherwise.
+    free: bool = False
 
     def price(self, model: str) -> Price | None:
         """Return the price that is configured for a model."""
@@ -118,8 +120,8 @@ def _own(
         key_names=(f"{variable}_API_KEY",),
         url_name="OLLAMA_HOST" if wire is Wire.OLLAMA else f"{variable}_BASE_URL",
         rungs=rungs,
-        prices=(("*", Price(0.0, 0.0)),),
         local=True,
+        free=True,
     )
 
 

@@ -62,7 +62,7 @@ class OpenAIProvider:
     def __init__(self, access: Access, policy: Policy) -> None:
         self.name = access.endpoint.id
         self.endpoint = shown(access.url)
-        self.cuts = access.endpoint.local
+        self.cuts = access.cuts
         self._access = access
         self._policy = policy
         official = (urlsplit(access.url).hostname or "").endswith(".openai.com")
@@ -130,7 +130,7 @@ class OpenAIProvider:
             raise explain(error, asking, openai) from None
         finally:
             if answer.began:
-                tally.usage = self._access.tariff.usage(answer.counts(request), answer.model)
+                tally.usage = self._access.tariff.usage(answer.counts(request), model, answer.model)
         return answer.completion(rung)
 
     async def models(self) -> tuple[Published, ...]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from mak.config.endpoints import EndpointSettings, PriceSettings
 from mak.errors import UsageError
 from mak.providers.connect import is_loopback
-from mak.providers.endpoints import PRESETS, Endpoint, Price, Wire
+from mak.providers.endpoints import Endpoint, Price, Wire
 from mak.providers.request import Encoding, Rung
 from mak.providers.spec import RESERVED
 
@@ -16,17 +15,15 @@ from mak.providers.spec import RESERVED
 def own(id: str, settings: EndpointSettings) -> Endpoint:
     """Return the endpoint that settings describe; raise `UsageError` for an id that is taken.
 
-    Where it lies on the host of a preset, that one's prices hold; on this machine nothing costs.
+    One that is said to be local costs nothing, and one on this machine that wants no key; a gateway
+    that bills may run here, too.
     """
     if id in RESERVED:
         raise UsageError(
             f"reading the endpoint {id!r}: specs that begin so mean something else already",
             hint="give it another id",
         )
-    local = settings.local or is_loopback(settings.url)
-    prices = named_prices(settings.prices)
-    if local:
-        prices.setdefault("*", Price(0.0, 0.0))
+    is_here = is_loopback(settings.url)
     return Endpoint(
         id,
         Wire(settings.wire),
@@ -38,11 +35,11 @@ def own(id: str, settings: EndpointSettings) -> Endpoint:
         headers=tuple(settings.headers.items()),
         rungs=tuple(map(Rung, settings.formats)),
         encoding=Encoding.ENVELOPE if settings.envelope else Encoding.JSON,
-        priced_as=_priced_as(settings.url),
-        prices=tuple(prices.items()),
+        prices=tuple(named_prices(settings.prices).items()),
         context=settings.context,
         max_output=settings.max_output,
-        local=local,
+        local=settings.local or is_here,
+        free=settings.local or (is_here and not settings.key),
     )
 
 
@@ -64,11 +61,5 @@ def settings_of(endpoint: Endpoint) -> EndpointSettings:
         max_output=endpoint.max_output,
         formats=tuple(rung.value for rung in endpoint.rungs),
         envelope=endpoint.encoding is Encoding.ENVELOPE,
-        local=endpoint.local,
+        local=endpoint.free,
     )
-
-
-def _priced_as(url: str) -> str:
-    host = urlsplit(url).hostname
-    at_host = (p.priced_as for p in PRESETS.values() if urlsplit(p.url).hostname == host)
-    return next(at_host, "") if not is_loopback(url) else ""

@@ -45,9 +45,15 @@ class Tariff:
         fresh = counts.input - counts.cached
         return (fresh * each.input + counts.cached * cached + counts.output * each.output) / 1e6
 
-    def usage(self, counts: Counts, model: str) -> Usage:
-        """Return the counts of one call with what it cost."""
+    def usage(self, counts: Counts, model: str, answered: str = "") -> Usage:
+        """Return the counts of one call with what it cost.
+
+        The model that was asked decides, as it did before the call; where no price of it is known,
+        the one that a gateway says has `answered`.
+        """
         cost = self.cost(counts, model)
+        if cost is None and answered:
+            cost = self.cost(counts, answered)
         return Usage(counts.input, counts.output, counts.cached, 1, cost, counts.estimated)
 
 

@@ -5,6 +5,7 @@ and read a long prompt whole.
 from __future__ import annotations
 
 import json
+import random
 import time
 from dataclasses import dataclass, field, replace
 
@@ -13,10 +14,11 @@ import anyio
 from mak.errors import MakError
 from mak.model import Usage
 from mak.providers import open_client
+from mak.providers.access import may_cut
 from mak.providers.connect import close
 from mak.providers.policy import Policy
 from mak.providers.prices import CHARS_PER_TOKEN
-from mak.providers.request import NoAnswer, Request, Stop
+from mak.providers.request import Completion, NoAnswer, Request, Stop
 from mak.providers.setup import Setup
 from mak.providers.spec import Spec
 
@@ -40,7 +42,7 @@ class Probe:
     """What one question came to."""
 
     works: bool
-    #: For people; what to do stands in `hint`.
+    #: For people; what to do stands in `hint`, also where it works as far as can be told.
     text: str
     hint: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -87,9 +89,17 @@ async def probe(spec: Spec, setup: Setup, patience: float = PATIENCE) -> Probe:
 
 
 async def probe_window(spec: Spec, setup: Setup, tokens: int, patience: float = PATIENCE) -> Probe:
-    """Send a prompt of about `tokens` tokens and see whether the server reads all of it."""
+    """Send a prompt of about `tokens` tokens and see whether the server reads all of it.
+
+    What is cut is its beginning, so that a number stands there, and another one at the end. Servers
+    may also count what they never read, or nothing at all; who repeats both numbers has read both.
+    """
     count = int(tokens * CHARS_PER_TOKEN) // len(_FILLER)
-    prompt = f'{_FILLER * count}\nAnswer with the word "{_WORD}".'
+    first, last = (str(number) for number in random.sample(range(1000, 10_000), 2))
+    prompt = (
+        f"The first number is {first}.\n{_FILLER * count}\nThe last number is {last}.\n"
+        "Answer with the first number and the last number, and nothing else."
+    )
     try:
         client = open_client(spec, _policy(patience), setup)
         completion = await client.complete(Request("", "", prompt, max_tokens=_ROOM))
@@ -97,22 +107,42 @@ async def probe_window(spec: Spec, setup: Setup, tokens: int, patience: float = 
         return Probe(False, str(error), error.hint, error.usage)
     except MakError as error:
         return Probe(False, str(error), error.hint)
-    usage = completion.usage
-    if usage.estimated:
-        return Probe(True, f"took {tokens:,} tokens; it does not say how many it read", usage=usage)
-    return Probe(True, f"read all of a prompt of {usage.input:,} tokens", usage=usage)
+    return _read(completion, first, last, tokens)
+
+
+def _read(completion: Completion, first: str, last: str, tokens: int) -> Probe:
+    """Say what an answer and its count tell about how much of a prompt was read."""
+    usage, text = completion.usage, completion.text
+    size = f"a prompt of about {tokens:,} tokens"
+    if first in text and last in text:
+        return Probe(True, f"reads {size} from beginning to end", usage=usage)
+    if last in text:
+        return Probe(
+            False,
+            f"knows the end of {size} and not its beginning: the server cuts it",
+            "give the server a larger context window, or choose a model that holds more",
+            usage,
+        )
+    counted = "it counts nothing" if usage.estimated else f"it counts {usage.input:,}"
+    return Probe(
+        True,
+        f"does not repeat what it was told in {size} ({counted})",
+        "see that its context window is large enough: mak local, or a longer look by hand",
+        usage,
+    )
 
 
 async def probes(
     specs: list[Spec], setup: Setup, window: int = 0, patience: float = PATIENCE
 ) -> dict[str, list[Probe]]:
-    """Probe models side by side, servers of one's own with a long prompt of `window` tokens too."""
+    """Probe models side by side; with a long prompt of `window` tokens where it might be cut."""
     found: dict[str, list[Probe]] = {spec.label: [] for spec in specs}
 
     async def one(spec: Spec) -> None:
         found[spec.label].append(await probe(spec, setup, patience))
         endpoint = spec.endpoint
-        if window and found[spec.label][0].works and endpoint is not None and endpoint.local:
+        works = found[spec.label][0].works
+        if window and works and endpoint is not None and may_cut(endpoint, setup):
             found[spec.label].append(await probe_window(spec, setup, window, patience))
 
     try:

@@ -94,7 +94,7 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
                 "write local:MODEL@URL, for example local:qwen3@http://127.0.0.1:8080/v1",
             )
         server = Endpoint(
-            LOCAL, Wire.OPENAI, at["url"], "local", key_names=(OWN_KEY_NAME,), local=True
+            LOCAL, Wire.OPENAI, at["url"], "local", key_names=(OWN_KEY_NAME,), local=True, free=True
         )
         return Spec(text, name, at["model"], server)
     endpoint = setup.endpoints.get(name)

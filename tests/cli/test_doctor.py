@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from mak.cli.main import main
+from mak.providers import Setup
+from mak.providers.access import may_cut
+from mak.providers.endpoints import PRESETS
 from tests.conftest import git
 from tests.providers.fake import FakeServer, Turn
 
@@ -150,28 +154,73 @@ def test_on_request_each_model_is_asked_a_word(
     server.turns.append(Turn(text='{"word": "ready"}'))
     found = Doctor(capsys, root, "--models", "openai:m", "--call")
     assert found.code == 0
-    ((state, text),) = found.about("call")
+    state, text = found.about("call")[0]
     assert (state, text.startswith("openai:m: answers in ")) == ("ok", True)
-    assert len(server.seen) == 1
+    assert len(server.seen) == 2, "a word, and a long prompt: this is not OpenAI's own host"
     server.turns.append(Turn(text="hello"))
     found = Doctor(capsys, root, "--models", "openai:m", "--call")
     assert (found.code, found.about("call")[0][0]) == (1, "fail")
     assert found.hint("call")
 
 
-@pytest.mark.parametrize(("counted", "state"), [(32_000, "ok"), (4_096, "fail")])
-def test_a_server_of_ones_own_is_seen_to_cut_a_prompt(
-    server: FakeServer, root: Path, capsys: Capture, counted: int, state: str
+def reader(window: int) -> Callable[[str], str]:
+    """Return a model behind a server that reads the last tokens of a prompt, and says nothing."""
+
+    def read(prompt: str) -> str:
+        if "whether you are there" in prompt or len(prompt) < 1_000:
+            return '{"word": "ready"}'
+        return " ".join(re.findall(r"number is (\d+)", prompt[-4 * window :]))
+
+    return read
+
+
+@pytest.mark.parametrize("counted", [None, 4_096, 32_000], ids=str)
+@pytest.mark.parametrize("spec", ["local:m@{root}/v1", "openai:m", "ollama:small"])
+def test_a_server_that_cuts_a_long_prompt_is_found_out(
+    server: FakeServer, root: Path, capsys: Capture, counted: int | None, spec: str
 ) -> None:
-    """A server that reads 4,096 of 32,000 tokens says nothing; its count gives it away."""
-    server.counted = counted
-    server.turns.append(Turn(text='{"word": "ready"}'))
-    url = f"{server.root}/v1"
-    found = Doctor(capsys, root, "--models", f"local:m@{url}", "--call")
+    """Whatever it counts: what it read, all that it was sent, or nothing."""
+    server.reader = reader(window=4_096)
+    server.counts, server.counted = counted is not None, counted or 0
+    found = Doctor(capsys, root, "--models", spec.format(root=server.root), "--call")
     first, second = found.about("call")
-    assert (first[0], second[0]) == ("ok", state)
-    if state == "ok":
-        assert "read all of a prompt of 32,000 tokens" in second[1]
-    else:
+    assert (first[0], second[0]) == ("ok", "fail")
+    if counted == 4_096:
         assert "read 4096 tokens of a prompt of about" in second[1]
-    assert found.code == (state == "fail")
+    else:
+        assert "knows the end of a prompt of about 32,000 tokens and not its beginning" in second[1]
+    assert found.code == 1
+    assert all(each["hint"] for each in found.lines if each["state"] == "fail")
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_server_that_reads_a_long_prompt_is_all_right(
+    server: FakeServer, root: Path, capsys: Capture, counts: bool
+) -> None:
+    server.reader = reader(window=1_000_000)
+    server.counts, server.counted = counts, 32_000
+    found = Doctor(capsys, root, "--models", f"local:m@{server.root}/v1", "--call")
+    assert found.about("call")[1] == (
+        "ok",
+        "local:m: reads a prompt of about 32,000 tokens from beginning to end",
+    )
+    assert found.code == 0
+
+
+def test_a_model_that_repeats_nothing_leaves_it_open(
+    server: FakeServer, root: Path, capsys: Capture
+) -> None:
+    server.reader = lambda prompt: '{"word": "ready"}'
+    server.counted = 32_000
+    found = Doctor(capsys, root, "--models", f"local:m@{server.root}/v1", "--call")
+    state, text = found.about("call")[1]
+    assert (found.code, state) == (0, "warn")
+    assert "does not repeat what it was told" in text and "it counts 32,000" in text
+
+
+def test_a_vendors_own_host_is_sent_no_long_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses what is too long, and a long prompt costs money."""
+    assert not may_cut(PRESETS["openai"], Setup(variables={}))
+    assert not may_cut(PRESETS["anthropic"], Setup(variables={}))
+    assert may_cut(PRESETS["openai"], Setup(variables={"OPENAI_BASE_URL": "https://gw.example"}))
+    assert may_cut(PRESETS["vllm"], Setup(variables={}))

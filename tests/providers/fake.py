@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -82,12 +83,16 @@ class FakeServer:
         self.facts: dict[str, Any] = {}
         #: Questions about models that were asked, with their bodies.
         self.looked: list[tuple[str, dict[str, Any]]] = []
+        #: What is answered to a prompt, from its text, when there is no turn; None: `ANSWER`.
+        self.reader: Callable[[str], str] | None = None
         #: Answers that were begun as streams: what a vendor would bill.
         self.streams = 0
         #: Connections that clients hold open.
         self.connections = 0
         #: Tokens of a prompt, as reported.
         self.counted = 115
+        #: Whether tokens are reported at all, where there is no turn.
+        self.counts = True
         #: Requests per seconds; what is beyond is turned away with the pause until the next ones.
         self.quota: tuple[int, float] | None = None
         self._lock = threading.Lock()
@@ -166,9 +171,16 @@ class FakeServer:
         """Take the turn that is meant for a request."""
         text = json.dumps(body, ensure_ascii=False)
         turns = next((turns for key, turns in self.scripts.items() if key in text), self.turns)
-        turn = turns.pop(0) if turns else Turn()
+        turn = turns.pop(0) if turns else self._good(body)
         self.streams += turn.status == 200 and turn.body is None
         return turn
+
+    def _good(self, body: dict[str, Any]) -> Turn:
+        if self.reader is None:
+            return Turn(usage=self.counts)
+        said = body["messages"][-1]["content"]
+        text = said if isinstance(said, str) else "".join(part["text"] for part in said)
+        return Turn(self.reader(text), usage=self.counts)
 
     def answer(self, http: BaseHTTPRequestHandler, turn: Turn, body: dict[str, Any]) -> None:
         if turn.status != 200 or turn.body is not None:

@@ -77,5 +77,5 @@ def test_an_id_works_where_a_providers_name_does() -> None:
 def test_a_server_on_this_machine_costs_nothing() -> None:
     endpoint = own("mine", EndpointSettings(url="http://127.0.0.1:9/v1"))
     assert endpoint.local
-    assert endpoint.price("any") == Price(0.0, 0.0)
+    assert endpoint.free
     assert not own("gw", EndpointSettings(url="https://gw.example/v1")).local

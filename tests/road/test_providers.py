@@ -135,6 +135,33 @@ def test_several_models_take_turns_and_a_task_may_name_its_own(site):
     assert models == {"net": "model-x", "Cart.total": "model-y", "Cart.count": "model-z"}
 
 
+@pytest.mark.parametrize(
+    ("model", "more", "said"),
+    [
+        ("groq:model-z", (), "GROQ_API_KEY is not set"),
+        ("openai:model-z", ("--max-usd", "1"), "the price of model-z is not known"),
+        ("ollama:model-z", ("--mode", "cloud"), "mode is cloud"),
+        ("scripted:no-such-file", (), "no-such-file"),
+    ],
+)
+def test_a_task_whose_model_cannot_be_asked_is_refused_before_anything_begins(
+    site, monkeypatch, model, more, said
+):
+    """The run had been approved, and was left unfinished."""
+    monkeypatch.delenv("GROQ_API_KEY")
+    tasks = [
+        {"id": each["id"], "goal": each["goal"], "writes": each["writes"]} for each in PLAN["tasks"]
+    ]
+    tasks[2]["model"] = model
+    path = site.root.parent / "plan.json"
+    path.write_text(json.dumps({"request": "count up", "tasks": tasks}))
+    assert site.run("--plan", str(path), "--models", "builtin", *more) == 2
+    assert said in site.said and "hint: " in site.said
+    assert site.server.seen == []
+    assert "--recover" not in site.said
+    assert site.record()["outcome"]["state"] == "failed"
+
+
 def test_without_a_planner_the_first_model_plans(site):
     assert site.run("--task", "count up", "--models", "mistral:model-p", "groq:model-x") == 0
     [planning] = site.asked(PLANNER)

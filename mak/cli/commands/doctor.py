@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DETAILS = """\
 Nothing is asked of a model without --call, which sends one small question to each that is set, and
-to servers of your own a long one too, to see whether they read all of it.
+a long one too to whatever is no vendor's own host, to see whether it reads all of it.
 """
 
 
