@@ -28,7 +28,7 @@ def keep(*values: str) -> None:
 
 def redact(text: str) -> str:
     """Return a message without any value that is known to be secret."""
-    for value in _known:
+    for value in _longest_first():
         text = text.replace(value, _SHOWN)
     return text
 
@@ -38,7 +38,12 @@ def redact_content(text: str) -> str:
 
     A key such as ``lm-studio`` hides nothing, and code that says so must not change.
     """
-    for value, anywhere in _known.items():
-        if anywhere:
+    for value in _longest_first():
+        if _known[value]:
             text = text.replace(value, _SHOWN)
     return text
+
+
+def _longest_first() -> list[str]:
+    """Return all values; of one that begins like another, no end may be left over."""
+    return sorted(_known, key=len, reverse=True)

@@ -46,6 +46,13 @@ def test_words_that_are_somebodys_key_stay_in_code_and_leave_messages():
     assert secrets.redact_content(f"x = {CANARIES['openai']!r}") == "x = '[redacted]'"
 
 
+def test_a_key_that_begins_like_another_leaves_no_end_behind():
+    key = CANARIES["groq"]
+    secrets.keep(key, f"{key}07")
+    assert secrets.redact(f"is {key}07 it") == secrets.redact_content(f"is {key}07 it")
+    assert secrets.redact(f"is {key}07 it") == "is [redacted] it"
+
+
 def test_short_values_are_left_in_and_nothing_else_changes():
     secrets.keep("abc", "")
     assert secrets.redact("abc and so on") == "abc and so on"
