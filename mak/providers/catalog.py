@@ -16,13 +16,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from mak.providers.endpoints import PRESETS, Endpoint
+from mak.providers.prices import Counts, price
 from mak.providers.request import Published
 
 #: The file, relative to where a person's caches are.
@@ -71,18 +72,22 @@ class Catalog:
         return next((each for each in self.listing(endpoint).models if each.id == model), None)
 
     def known(self, endpoints: Iterable[Endpoint]) -> dict[str, Collection[str]]:
-        """Return the models by endpoint id, of vendors that have listed them themselves.
+        """Return the models by endpoint id, of providers at their own hosts.
 
-        What a server of one's own has changes from one minute to the next, and a gateway may take
-        more than it lists.
+        That is the list they gave, else the one that comes with MAK and what its price table knows
+        besides. What a server of one's own has changes from one minute to the next, and what moves
+        to another URL may take more than its vendor lists.
         """
-        return {
-            endpoint.id: Known((endpoint.model, *(model.id for model in listing.models)))
-            for endpoint in endpoints
-            if _is_preset(endpoint)
-            and not endpoint.local
-            and (listing := self._kept.get(_key(endpoint), Listing())).models
-        }
+        found: dict[str, Collection[str]] = {}
+        for endpoint in endpoints:
+            if endpoint.local or not _is_preset(endpoint):
+                continue
+            if (kept := self._kept.get(_key(endpoint), Listing())).models:
+                found[endpoint.id] = Known((endpoint.model, *(m.id for m in kept.models)))
+            elif floor := bundled().get(endpoint.id):
+                ids = (endpoint.model, *(model.id for model in floor))
+                found[endpoint.id] = Known(ids, partial(_is_priced, endpoint.priced_as))
+        return found
 
     def published(self, endpoints: Iterable[Endpoint]) -> dict[tuple[str, str], Published]:
         """Return what endpoints have said about their models, by endpoint id and model."""
@@ -184,7 +189,10 @@ def _last(today: date, day: int) -> date:
 class Known(Collection[str]):
     """Names of models; what a list leaves out though its endpoint takes it is one of them too."""
 
-    def __init__(self, ids: Iterable[str]) -> None:
+    def __init__(
+        self, ids: Iterable[str], takes: Callable[[str], bool] = lambda model: False
+    ) -> None:
+        self._takes = takes
         self._ids = tuple(dict.fromkeys(id.removeprefix("models/") for id in ids if id))
         self._all = {*self._ids, *(_DATED.sub("", id) for id in self._ids)}
 
@@ -200,7 +208,13 @@ class Known(Collection[str]):
         name = model.removeprefix("models/").removesuffix("-latest")
         # A gateway's variants, and models that somebody has tuned for themselves.
         base = name.partition(":")[0] if "/" in name else name
-        return name in self._all or base in self._all or name.startswith("ft:")
+        listed = name in self._all or base in self._all or name.startswith("ft:")
+        return listed or self._takes(model)
+
+
+def _is_priced(vendor: str, model: str) -> bool:
+    """Whether the price table knows a model, under any of its names."""
+    return price(Counts(1, 1), vendor, model) is not None
 
 
 @cache

@@ -26,7 +26,8 @@ class Setup:
     own: Mapping[str, Endpoint] = field(default_factory=dict)
     #: Keys and base URLs by environment variable.
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    #: Models by endpoint id where all of them are known; a spec with another one is refused.
+    #: Models by endpoint id where all of them are known; a spec with another one is refused. The
+    #: endpoints that are not in it take any.
     models: Mapping[str, Collection[str]] = field(default_factory=dict)
     #: What endpoints said about models, by endpoint id and model.
     published: Mapping[tuple[str, str], Published] = field(default_factory=dict)

@@ -78,7 +78,40 @@ def test_a_model_that_a_fetched_list_does_not_have_is_refused(
     assert main([*argv, "--models", "openai:gpt-nwe"]) == 2
     err = capsys.readouterr().err
     assert "did you mean 'openai:gpt-new'?" in err
-    assert "mak models --refresh" in err
+    assert "mak models openai --refresh" in err
+
+
+@pytest.mark.parametrize("where", ["--models", "--planner"])
+def test_without_a_list_the_snapshot_refuses_what_it_does_not_know(
+    capsys: Capture, make_repo: Callable[..., Path], where: str
+) -> None:
+    """A wrong name went through to the vendor, and came back as 404 in the middle of a run."""
+    root = make_repo({"a.py": "x = 1\n"})
+    argv = ["plan", "--task", "x", "--work-dir", str(root), where]
+    assert main([*argv, "anthropic:claude-sonet-5-5"]) == 2
+    err = capsys.readouterr().err
+    assert "anthropic has no model 'claude-sonet-5-5'; did you mean" in err
+    assert "'anthropic:claude-sonnet-5-5'" in err
+    assert "mak models anthropic --refresh" in err
+    assert "mak endpoint add ID --from anthropic" in err
+    assert main([*argv, "claude-sonnet-5-5"]) == 2
+    assert "did you mean 'anthropic:claude-sonnet-5-5'" in capsys.readouterr().err
+
+
+def test_a_model_newer_than_the_snapshot_is_used_after_a_look_or_at_an_endpoint(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, make_repo: Callable[..., Path]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    root = make_repo({"a.py": "x = 1\n"})
+    argv = ["doctor", "--offline", "--json", "--work-dir", str(root), "--models"]
+    assert main([*argv, "openai:gpt-99"]) == 1
+    assert main(["endpoint", "add", "mine", "--from", "openai"]) == 0
+    assert main([*argv, "mine:gpt-99"]) == 0
+    # What the vendor lists counts, and not the snapshot.
+    person_.catalog().take(PRESETS["openai"], [Published("gpt-99")])
+    assert main([*argv, "openai:gpt-99"]) == 0
+    assert main([*argv, "openai:gpt-5"]) == 1
+    assert main([*argv, "openai"]) == 0
 
 
 @pytest.mark.parametrize("name", ["opnai", "nothing-like-it"])

@@ -53,7 +53,7 @@ def test_without_a_file_there_is_what_comes_with_mak(tmp_path: Path) -> None:
         listing = catalog.listing(ANTHROPIC)
         assert listing.models == bundled()["anthropic"]
         assert listing.fetched == 0
-        assert catalog.known(PRESETS.values()) == {}
+        assert catalog.known(PRESETS.values()).keys() == bundled().keys()
 
 
 def test_at_another_url_nothing_is_known_beforehand() -> None:
@@ -217,13 +217,32 @@ def test_a_list_that_was_fetched_says_which_models_there_are() -> None:
     catalog.take(ANTHROPIC, [Published("claude-x-1-20260101")])
     catalog.take(PRESETS["ollama"], [A])
     known = catalog.known(PRESETS.values())
-    assert list(known) == ["anthropic"], "what a server of one's own has changes"
+    assert list(known["anthropic"]) == ["claude-sonnet-5-5", "claude-x-1-20260101"]
+    assert "claude-opus-5-5" not in known["anthropic"], "the list that comes with MAK is a floor"
+    assert "ollama" not in known, "what a server of one's own has changes"
     proxy = replace(ANTHROPIC, url="https://proxy.example")
     catalog.take(proxy, [A])
     assert catalog.known([proxy]) == {}, "a gateway may take more than it lists"
     assert catalog.published([ANTHROPIC]) == {
         ("anthropic", "claude-x-1-20260101"): Published("claude-x-1-20260101")
     }
+
+
+def test_where_nothing_was_fetched_the_list_that_comes_with_mak_is_the_floor() -> None:
+    known = Catalog(None).known(PRESETS.values())
+    assert {*known} == {*bundled()}
+    for id, models in known.items():
+        assert PRESETS[id].model in models
+        assert all(each.id in models for each in bundled()[id])
+    for each in RECOMMENDED:
+        id, _, model = each.spec.partition(":")
+        assert model in known[id]
+    # Under the names that vendors give them, too, which the list spells another way.
+    assert "claude-sonnet-4-20250514" in known["anthropic"]
+    assert "gpt-4o-2024-08-06" in known["openai"]
+    assert "qwen/qwen3-coder:free" in known["openrouter"]
+    assert "claude-sonet-5-5" not in known["anthropic"]
+    assert "gpt-9" not in known["openai"]
 
 
 @pytest.mark.parametrize(
