@@ -25,6 +25,7 @@ from mak.source.python_ast import parse_text
 from mak.source.python_rows import read
 from mak.source.text import BOM, reindent
 from mak.source.weave import only_grew
+from mak.source.written import written
 
 _FUNCTIONS = (NodeKind.FUNCTION, NodeKind.METHOD)
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
@@ -185,7 +186,7 @@ def _tables(body: Sequence[ast.stmt]) -> Iterator[str]:
             continue
         if not isinstance(target, ast.Name | ast.Attribute):
             continue
-        name = ast.unparse(target)
+        name = written(target)
         if name == "__all__" and isinstance(node.value, ast.List | ast.Tuple):
             yield "`__all__`"
         elif _is_table(node.value):
@@ -215,7 +216,7 @@ def _shape(node: ast.expr) -> str:
     if isinstance(node, ast.Name | ast.Attribute):
         return "name"
     if isinstance(node, ast.Call):
-        return f"call {ast.unparse(node.func)}"
+        return f"call {written(node.func)}"
     if isinstance(node, ast.Tuple | ast.List):
         return f"{_kind(node)} of {len(node.elts)}"
     return "dict" if isinstance(node, ast.Dict) else ""
@@ -240,13 +241,13 @@ def _runs(body: Sequence[ast.stmt]) -> Iterator[tuple[str, int]]:
 def _entry(node: ast.stmt) -> str:
     """Return what a statement calls, or the table of which it sets a key; empty: it does more."""
     if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Subscript):
-        return f"{ast.unparse(target.value)}[]" if len(node.targets) == 1 else ""
+        return f"{written(target.value)}[]" if len(node.targets) == 1 else ""
     if not (isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call)):
         return ""
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not values or not all(map(_is_plain, values)):
         return ""
-    return ast.unparse(call.func)
+    return written(call.func)
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from mak.source.python import why
 from mak.source.python_ast import Reader, parse_text
 from mak.source.statement import Statement
 from mak.source.text import indent_of, is_trivia, reindent, step_of, to_str, unix
+from mak.source.written import written
 
 _LEADING_BLANK = re.compile(r"\A(?:[ \t\x0c]*\n)+")
 
@@ -130,7 +131,7 @@ def without_imports(block: Block, newer: Newer | None) -> Block:
         count += 1
     if not count or count == len(block.statements):
         return block
-    imports = tuple(ast.unparse(node) for node in block.tree.body[:count])
+    imports = tuple(written(node) for node in block.tree.body[:count])
     rest = trimmed(block.cut(block.statements[count - 1].end))
     return replace(_parsed(rest, newer), imports=imports)
 

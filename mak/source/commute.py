@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mak.source.bindings import bound_names
 from mak.source.items import Clash, Item, Meeting
+from mak.source.written import written
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -105,7 +106,7 @@ def _written(nodes: Iterable[ast.stmt]) -> set[str]:
         found.update(bound_names((node,)))
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
-                found.add(ast.unparse(part))
+                found.add(written(part))
     return found
 
 
@@ -116,7 +117,7 @@ def _read(nodes: Iterable[ast.stmt]) -> set[str]:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 found.add(part.id)
             elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load):
-                found.add(ast.unparse(part))
+                found.add(written(part))
     return found
 
 
@@ -156,7 +157,7 @@ def _fits(node: ast.stmt, context: str) -> bool:
         return False
     if isinstance(node, (*_DEFINITIONS, ast.Assign, ast.AnnAssign)):
         return True
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in written(node.test)
 
 
 def _callees(items: Iterable[Item]) -> Iterator[str]:
@@ -164,9 +165,9 @@ def _callees(items: Iterable[Item]) -> Iterator[str]:
     for item in items:
         for node in _node(item):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                yield ast.unparse(node.value.func)
+                yield written(node.value.func)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-                yield f"{ast.unparse(node.targets[0].value)}[]"
+                yield f"{written(node.targets[0].value)}[]"
 
 
 def _text(item: Item) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mak.source.bindings import bound_names
 from mak.source.python import why
 from mak.source.python_ast import parse
+from mak.source.written import written
 
 ImportStatement = ast.Import | ast.ImportFrom
 
@@ -142,7 +143,7 @@ def bound_in_block(node: ast.stmt, name: Name) -> bool | str:
 
 def _leaves(node: ast.stmt, typing_only: bool) -> Iterator[tuple[ast.stmt, bool]]:
     if isinstance(node, ast.If):
-        guarded = typing_only or "TYPE_CHECKING" in ast.unparse(node.test)
+        guarded = typing_only or "TYPE_CHECKING" in written(node.test)
         for child in node.body:
             yield from _leaves(child, guarded)
         for child in node.orelse:

@@ -13,6 +13,7 @@ from mak.source.scope import Scope, is_opaque, opened, scope_of
 from mak.source.spacing import spaced
 from mak.source.splice import splice
 from mak.source.statement import Is, Statement
+from mak.source.written import written
 
 #: Roles of which one name may have several.
 _SHARED_ROLES = ("overload", "register")
@@ -62,7 +63,7 @@ def _only_imports(block: Block) -> tuple[str, ...]:
     body = block.tree.body if block.tree else []
     if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in body):
         return ()
-    return tuple(ast.unparse(node) for node in body)
+    return tuple(written(node) for node in body)
 
 
 # ------------------------------------------------------------------------------- the newcomer

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from mak.source.imports import names_of
 from mak.source.python_rows import element_name, statement_name
 from mak.source.threeway import wanted
+from mak.source.written import written
 
 _MARKS = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
 _WORD = re.compile(r"\w+|\S")
@@ -114,7 +115,7 @@ def _statement(node: ast.stmt) -> Iterator[_Part]:
         for child in node.body:
             yield from _statement(child)
         return
-    yield _Part(ast.unparse(node), statement_name(node), node)
+    yield _Part(written(node), statement_name(node), node)
 
 
 def _levels(part: _Part) -> list[list[_Part]]:
@@ -149,11 +150,11 @@ def _head(node: ast.stmt) -> Iterator[str]:
             continue
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, ast.AST):
-                yield f"{field} {ast.unparse(item)}"
+                yield f"{field} {written(item)}"
             elif item is not None:
                 yield f"{field} {item}"
     for handler in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        kept = [ast.unparse(v) for _, v in ast.iter_fields(handler) if isinstance(v, ast.AST)]
+        kept = [written(v) for _, v in ast.iter_fields(handler) if isinstance(v, ast.AST)]
         yield f"{type(handler).__name__} {' '.join(kept)}"
 
 
@@ -164,7 +165,7 @@ def _of_value(node: ast.expr) -> list[list[_Part]]:
         return [
             [
                 _Part(
-                    f"{ast.unparse(key) if key else '**'}: {ast.unparse(value)}",
+                    f"{written(key) if key else '**'}: {written(value)}",
                     element_name((key, value)),
                     (key, value),
                 )
@@ -172,11 +173,11 @@ def _of_value(node: ast.expr) -> list[list[_Part]]:
             ]
         ]
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return [[_Part(ast.unparse(e), element_name(e), e) for e in node.elts]]
+        return [[_Part(written(e), element_name(e), e) for e in node.elts]]
     if isinstance(node, ast.Call):
         arguments = [*node.args, *node.keywords]
-        head = [_Part(ast.unparse(node.func), "")]
-        return [head, [_Part(ast.unparse(a), element_name(a), a) for a in arguments]]
+        head = [_Part(written(node.func), "")]
+        return [head, [_Part(written(a), element_name(a), a) for a in arguments]]
     return []
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from mak.model import Node, NodeId, NodeKind
 from mak.source.bindings import bound_names
 from mak.source.file import SourceFile
+from mak.source.written import written
 
 #: Definitions of one kind whose order tells that they are sorted.
 _TELLING = 4
@@ -124,7 +125,7 @@ def decorators_of(statement: ast.stmt) -> set[str]:
     found: set[str] = set()
     for decorator in getattr(statement, "decorator_list", ()):
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        found.add(ast.unparse(target))
+        found.add(written(target))
     return found
 
 

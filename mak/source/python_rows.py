@@ -12,6 +12,7 @@ from mak.source.items import Item, Layout, Row
 from mak.source.python_ast import DEFINITIONS, parse
 from mak.source.spans import Span, bracketed, line_end
 from mak.source.text import is_trivia
+from mak.source.written import written
 
 #: Bases whose members are numbered or laid out in the order in which they stand.
 _NUMBERED = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "ReprEnum", "NamedTuple", "Structure")
@@ -169,7 +170,7 @@ class _Reader:
             row = self.names(node)
             return (row,) if row else ()
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-        label = ast.unparse(targets[0]) if targets[0] is not None else ""
+        label = written(targets[0]) if targets[0] is not None else ""
         found = self.display(value, f"`{label}`" if label else "") if value is not None else None
         return (found,) if found is not None else ()
 
@@ -241,7 +242,7 @@ class _Reader:
                 return None
             spans = [(self.start(a), self.end(a), a) for a in args]
             found = self.data.find(b"(", self.end(node.func))
-            return self._row(spans, found + 1, closing, label or ast.unparse(node.func), node)
+            return self._row(spans, found + 1, closing, label or written(node.func), node)
         return None
 
     def _is_enclosed(self, node: ast.Tuple) -> bool:
@@ -311,7 +312,7 @@ class _Reader:
             return ()
         label = ""
         if isinstance(origin, tuple) and origin[0] is not None:
-            label = f"`{ast.unparse(origin[0])}`"
+            label = f"`{written(origin[0])}`"
         row = self.display(value, label) if isinstance(value, ast.expr) else None
         return (row,) if row is not None else ()
 
@@ -327,23 +328,23 @@ def statement_name(node: ast.stmt) -> str:
         case ast.ClassDef():
             return f"class {node.name}"
         case ast.Assign():
-            return " = ".join(map(ast.unparse, node.targets))
+            return " = ".join(map(written, node.targets))
         case ast.AnnAssign():
-            return ast.unparse(node.target)
+            return written(node.target)
         case ast.AugAssign():
-            return f"{ast.unparse(node.target)} +="
+            return f"{written(node.target)} +="
         case ast.ImportFrom():
             return f"from {'.' * node.level}{node.module or ''}"
         case ast.Expr(value=ast.Call() as call):
-            return f"{ast.unparse(call.func)}({_first(call)}"
+            return f"{written(call.func)}({_first(call)}"
         case ast.Expr(value=ast.Constant(value=str())):
             return "a text"
         case ast.If() | ast.While():
-            return f"{type(node).__name__} {ast.unparse(node.test)}"
+            return f"{type(node).__name__} {written(node.test)}"
         case ast.For() | ast.AsyncFor():
-            return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+            return f"for {written(node.target)} in {written(node.iter)}"
         case ast.With() | ast.AsyncWith():
-            return f"with {', '.join(map(ast.unparse, node.items))}"
+            return f"with {', '.join(map(written, node.items))}"
         case ast.Try() | ast.TryStar() | ast.Return() | ast.Match():
             return type(node).__name__
     return ""
@@ -359,16 +360,16 @@ def _first(call: ast.Call) -> str:
     """Return the first argument of a call when it is a constant, as text."""
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     first = values[0] if values else None
-    return ast.unparse(first) if isinstance(first, ast.Constant) else ""
+    return written(first) if isinstance(first, ast.Constant) else ""
 
 
 def _key_of_statement(node: ast.stmt) -> str:
     """Return what must differ between two statements of a run that registers things."""
     match node:
         case ast.Expr(value=ast.Call() as call) if _first(call) and _size(call) > 1:
-            return f"`{ast.unparse(call.func)}({_first(call)}, …)`"
+            return f"`{written(call.func)}({_first(call)}, …)`"
         case ast.Assign(targets=[ast.Subscript() as target]):
-            return f"`{ast.unparse(target)}`"
+            return f"`{written(target)}`"
     return ""
 
 
@@ -379,7 +380,7 @@ def _size(call: ast.Call) -> int:
 def element_name(origin: Any) -> str:
     """Return by what an element is known again when it was changed; empty: by nothing."""
     if isinstance(origin, tuple):
-        return f"**{ast.unparse(origin[1])}" if origin[0] is None else ast.unparse(origin[0])
+        return f"**{written(origin[1])}" if origin[0] is None else written(origin[0])
     if isinstance(origin, ast.keyword):
         return f"{origin.arg or '**'}="
     if isinstance(origin, ast.alias):
@@ -390,16 +391,16 @@ def element_name(origin: Any) -> str:
 def _element_key(origin: Any) -> str:
     """Return what must differ between two elements."""
     if isinstance(origin, tuple):
-        return f"the key `{ast.unparse(origin[0])}`" if origin[0] is not None else ""
+        return f"the key `{written(origin[0])}`" if origin[0] is not None else ""
     if isinstance(origin, ast.keyword):
         return f"the argument `{origin.arg}`" if origin.arg else ""
     if isinstance(origin, ast.alias):
         return f"the name `{origin.asname or origin.name}`"
     if isinstance(origin, ast.Call) and _first(origin) and _size(origin) > 1:
-        return f"`{ast.unparse(origin.func)}({_first(origin)}, …)`"
+        return f"`{written(origin.func)}({_first(origin)}, …)`"
     if isinstance(origin, ast.Tuple) and len(origin.elts) > 1:
         first = origin.elts[0]
-        return f"`({ast.unparse(first)}, …)`" if isinstance(first, ast.Constant) else ""
+        return f"`({written(first)}, …)`" if isinstance(first, ast.Constant) else ""
     return ""
 
 
@@ -420,9 +421,9 @@ def _family(item: Item) -> str | None:
         case ast.Import() | ast.ImportFrom():
             return f"import {names_of(node)[0].rank}"
         case ast.Expr(value=ast.Call() as call):
-            return ast.unparse(call.func)
+            return written(call.func)
         case ast.Assign(targets=[ast.Subscript() as target]):
-            return f"{ast.unparse(target.value)}[]"
+            return f"{written(target.value)}[]"
         case ast.Assign(targets=[ast.Name()]):
             return "="
     return None

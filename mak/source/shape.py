@@ -24,6 +24,7 @@ from mak.source.text import (
     unix,
 )
 from mak.source.tiling import header_length
+from mak.source.written import written
 
 _DEFINITIONS = (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 _PLACEHOLDERS = ("pass", "...")
@@ -190,7 +191,7 @@ def _shell_of_one_line(block: Block, node: Node) -> str | Rejected:
         )
     own = 1 if ast.get_docstring(tree, clean=False) is not None else 0
     rest = tree.body[own:]
-    if len(rest) > 1 or any(ast.unparse(part) not in _PLACEHOLDERS for part in rest):
+    if len(rest) > 1 or any(written(part) not in _PLACEHOLDERS for part in rest):
         return _has_members(node, [])
     if not rest:
         return block.text
