@@ -189,6 +189,14 @@ class TaskTakenOut:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskHeld:
+    """A task's model cannot be asked until a person has done something; the others go on."""
+
+    task: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RepairPlanned:
     """What is left broken became a plan: tasks by level, and what they have to put right."""
 
@@ -253,6 +261,7 @@ Event = (
     | WaveCommitted
     | GateRan
     | TaskTakenOut
+    | TaskHeld
     | RepairPlanned
     | RepairStopped
     | ReplyUnused

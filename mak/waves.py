@@ -72,15 +72,8 @@ REBUILDS = 20
 TAKEN_BACK = "taken-back"
 
 _GONE = AgentErrorKind.UNAVAILABLE
-#: What every other task would meet too, until a person has done something about it.
-HALTING = frozenset(
-    {
-        AgentErrorKind.AUTH,
-        AgentErrorKind.BILLING,
-        AgentErrorKind.NOT_FOUND,
-        AgentErrorKind.BUDGET,
-    }
-)
+#: What other tasks of the same model would meet too, until a person has done something about it.
+HOLDING = frozenset({AgentErrorKind.AUTH, AgentErrorKind.BILLING, AgentErrorKind.NOT_FOUND})
 
 
 _UNDER_WAY = (TaskState.PENDING, TaskState.RUNNING, TaskState.SETTLED)
@@ -130,6 +123,8 @@ class Waves:
         self.claims = Claims(self.store, self.log, self.scheduler)
         #: Tasks that another process was in the way of.
         self.set_aside: set[str] = set()
+        #: Tasks whose model cannot be asked until a person has done something about it.
+        self.held: list[str] = []
 
     def _turn(self, task: Task, agent: Agent) -> Turn:
         """Return the first turn of a task; a repair goes on from what was turned down."""
@@ -221,6 +216,8 @@ class Waves:
             self.set_aside = (self.set_aside - {*granted}) | {*refused}
             for task in granted:
                 self._ask(task)
+        if self.scheduler.is_stuck:
+            raise Stop(RunState.HELD, self._why_held())
         for task, conflict in self.scheduler.refused.items():
             self.claims.tell_waiting(task, str(conflict.node), conflict.owner)
 
@@ -328,12 +325,8 @@ class Waves:
 
     def _judge(self, arrival: Arrival) -> None:
         turn, answer = self.turns[arrival.task], arrival.answer
-        if isinstance(answer, AgentError) and halts(answer):
-            self._halt(turn, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
-            return
         if isinstance(answer, AgentError):
-            if self.scheduler.states[arrival.task] is TaskState.RUNNING:
-                self._fail(arrival.task, f"{answer}{f' ({answer.hint})' if answer.hint else ''}")
+            self._unanswered(turn, answer)
             return
         if self.scheduler.states[arrival.task] is not TaskState.RUNNING:
             return  # skipped meanwhile, with what it builds on; its answer is in Git
@@ -451,12 +444,35 @@ class Waves:
         elif task.id not in self.claims.take((task.id,)):
             self._ask(task.id)
 
-    def _halt(self, turn: Turn, reason: str) -> None:
-        """Start no more tasks: what one met, the others would meet; those at work may end."""
-        self.halted = self.halted or reason
-        if self.scheduler.states[turn.task.id] is TaskState.RUNNING:
+    def _unanswered(self, turn: Turn, error: AgentError) -> None:
+        """Decide on a task that got no answer: it failed, or waits for a person, or all of them do.
+
+        A spent budget is everybody's: no more tasks are started, and those at work may end. What
+        is wrong with a model is a matter of the tasks that it has; the others go on.
+        """
+        task, reason = turn.task.id, f"{error}{f' ({error.hint})' if error.hint else ''}"
+        if error.kind is AgentErrorKind.BUDGET:
+            self.halted = self.halted or reason
+        if self.scheduler.states[task] is not TaskState.RUNNING:
+            return
+        if error.kind is AgentErrorKind.BUDGET:
             turn.asked -= 1
-            self.scheduler.requeue(turn.task.id)
+            self.scheduler.requeue(task)
+        elif holds(error):
+            turn.asked -= 1
+            turn.reason = reason
+            self.scheduler.hold(task)
+            self.held.append(task)
+            self.log.emit(events.TaskHeld(task, reason))
+        else:
+            self._fail(task, reason)
+
+    def _why_held(self) -> str:
+        """Say what a person has to do something about, and which tasks wait for it."""
+        waiting: dict[str, list[str]] = {}
+        for task in self.held:
+            waiting.setdefault(self.turns[task].reason, []).append(task)
+        return "; ".join(f"{', '.join(tasks)}: {why}" for why, tasks in waiting.items())
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason
@@ -779,11 +795,11 @@ class Waves:
         self.claims.release()
 
 
-def halts(error: AgentError) -> bool:
-    """Whether every other task would meet the same, until a person has done something about it."""
+def holds(error: AgentError) -> bool:
+    """Whether other tasks of the model would meet the same, until a person has done something."""
     if error.kind is AgentErrorKind.RATE_LIMITED:
         return (error.retry_after or 0.0) > Policy().max_wait
-    return error.kind in HALTING
+    return error.kind in HOLDING
 
 
 def _in(task: str, parts: Sequence[Sequence[str]]) -> bool:

@@ -21,6 +21,7 @@ from mak.events import (
     RunStarted,
     Spent,
     TaskFailed,
+    TaskHeld,
     TaskSettled,
     TaskSkipped,
     TaskStarted,
@@ -101,6 +102,8 @@ def line(event: Event) -> Line:
             return Line("gate", text, "green" if passed else "yellow")
         case TaskTakenOut(task, _, check, subject, _):
             return Line("out", f"{task}: {check}: {subject}", "yellow")
+        case TaskHeld(task, reason):
+            return Line("hold", f"{task}: {reason}", "bold red")
         case RepairPlanned(number, levels, obligations):
             repairs = count(sum(len(level) for level in levels), "task")
             return Line("repair", f"plan {number}: {repairs}; {some(obligations)}", "bold")

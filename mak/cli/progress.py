@@ -15,6 +15,7 @@ from mak.events import (
     RunFinished,
     RunStarted,
     TaskFailed,
+    TaskHeld,
     TaskSettled,
     TaskSkipped,
     TaskStarted,
@@ -113,6 +114,9 @@ class Progress:
                 row.phase = f"{'queued' if queued else 'goes on'} for {len(nodes)} more"
             case TaskTakenOut(task, _, check):
                 self._row(task, now).phase = f"left out: {check}"
+            case TaskHeld(task):
+                row = self._row(task, now)
+                row.state, row.phase, row.node, row.agent = TaskState.PENDING, "is held", "", 0
             case TaskSettled(task):
                 self._end(task, TaskState.SETTLED)
             case TaskFailed(task):

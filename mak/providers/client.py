@@ -29,7 +29,7 @@ from mak.providers.request import (
     Stop,
     Tally,
 )
-from mak.providers.session import Cost, Session
+from mak.providers.session import Cost, Session, Stopped
 
 #: A server that finds the room asked for the answer too large.
 _ROOM = re.compile(r"max_(completion_|output_)?tokens|maximum .*output tokens", re.IGNORECASE)
@@ -113,6 +113,8 @@ class _Question:
             rung = self.ladder.rung
             try:
                 completion = await self.call(rung)
+            except Stopped as error:
+                raise self.final(error, "") from None
             except NoAnswer as error:
                 await self.again_or_raise(error, rung)
                 continue
@@ -157,7 +159,8 @@ class _Question:
             async with self.gate.admit(self.policy.max_wait):
                 return await self.budgeted(request, rung, began)
         except Closed as closed:
-            raise NoAnswer(
+            self.client.session.refuse_stopped(self.provider.endpoint, self.client.model)
+            raise Stopped(
                 f"{self.what}: it asked to be left alone for {closed.pause:.0f} s more, "
                 f"longer than {self.policy.max_wait:g} s",
                 kind=Kind.RATE_LIMITED,
@@ -258,9 +261,11 @@ class _Question:
         wait = error.retry_after
         if wait is not None and wait > self.policy.max_wait:
             self.gate.pushed_back(wait)
-            raise self.final(
+            met = self.final(
                 error, f"; it asks to wait {wait:.0f} s, more than {self.policy.max_wait:g} s"
             )
+            self.client.session.stop(self.provider.endpoint, self.client.model, met)
+            raise met
         if self.retries >= self.most_retries(error.kind):
             tries = "tries" if self.retries else "try"
             raise self.final(error, f"; given up after {self.retries + 1} {tries}")

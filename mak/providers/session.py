@@ -20,6 +20,10 @@ _FOR_ALL = frozenset({Kind.AUTH, Kind.BILLING})
 _FORBIDDEN = 403
 
 
+class Stopped(NoAnswer):
+    """Nobody was asked: a call before met what this one would meet, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a run may spend; None: as much as it takes."""
@@ -99,14 +103,20 @@ class Session:
         return ""
 
     def stop(self, endpoint: str, model: str, error: NoAnswer) -> None:
-        """Note that asking there again is of no use in this run."""
+        """Note that asking there again is of no use in this run, if that is so."""
         if error.kind in _FOR_ALL and error.status != _FORBIDDEN:
             self._stopped[endpoint, ""] = error
-        elif error.kind in (*_FOR_ALL, Kind.NOT_FOUND):
+        elif error.kind in (*_FOR_ALL, Kind.NOT_FOUND, Kind.RATE_LIMITED):
             self._stopped[endpoint, model] = error
 
     def refuse_stopped(self, endpoint: str, model: str) -> None:
         """Raise what the calls before met, where the next one would meet it too."""
         met = self._stopped.get((endpoint, "")) or self._stopped.get((endpoint, model))
         if met is not None:
-            raise NoAnswer(str(met), kind=met.kind, status=met.status, hint=met.hint)
+            raise Stopped(
+                str(met),
+                kind=met.kind,
+                status=met.status,
+                retry_after=met.retry_after,
+                hint=met.hint,
+            )

@@ -73,6 +73,7 @@ class Scheduler:
         self._because: dict[str, str] = {}
         self._running = 0
         self._elsewhere: set[str] = set()
+        self._held: set[str] = set()
         #: What the last `start` tried in vain.
         self._refused: dict[str, Conflict] = {}
         #: Queued since the last `start`.
@@ -119,6 +120,11 @@ class Scheduler:
     def has_external(self) -> bool:
         """Whether tasks are set aside because another run holds their locks."""
         return bool(self._elsewhere)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether tasks are held, and nothing else can run or be committed before they are done."""
+        return bool(self._held) and not (self._running or self._elsewhere or self.wave())
 
     def level_of(self, task: str) -> int:
         """Return the level of a task, from 0."""
@@ -267,6 +273,12 @@ class Scheduler:
             if self.stands(task):
                 self._push(task)
 
+    def hold(self, task: str) -> None:
+        """Put a running task aside for good: in this process nobody can do it."""
+        self._expect(task, TaskState.RUNNING)
+        self._stop(task, TaskState.PENDING)
+        self._held.add(task)
+
     def wave(self) -> Wave | None:
         """Return the wave that is complete and not committed; None while there is none."""
         if self._level == len(self._levels) or self._unsettled[self._level]:
@@ -301,6 +313,7 @@ class Scheduler:
             self._states[task] is TaskState.PENDING
             and not self._left[task]
             and task not in self._elsewhere
+            and task not in self._held
         )
 
     def _push(self, task: str) -> None:
@@ -352,6 +365,7 @@ class Scheduler:
             self._queue.released(self._reserved.pop(task).release(task))
         self._passes.pop(task, None)
         self._elsewhere.discard(task)
+        self._held.discard(task)
         self._states[task] = state
 
     def _undo(self, task: str) -> list[str]:

@@ -23,6 +23,7 @@ from mak.events import (
     RunStarted,
     Spent,
     TaskFailed,
+    TaskHeld,
     TaskSettled,
     TaskSkipped,
     TaskStarted,
@@ -81,6 +82,7 @@ STORY: list[tuple[Event, str]] = [
         TaskTakenOut("b", 1, "gate:tests", "tests fails with it", "1 failed"),
         "out      b: gate:tests: tests fails with it",
     ),
+    (TaskHeld("c", "HTTP 401: no key"), "hold     c: HTTP 401: no key"),
     (TaskFailed("b", "refused"), "fail     b: refused"),
     (TaskSkipped("d", "b"), "skip     d: depends on b"),
     (

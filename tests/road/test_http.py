@@ -303,6 +303,56 @@ def test_what_every_task_would_meet_holds_the_run_and_it_can_go_on(site, monkeyp
     assert usage["calls"] == site.server.streams == 4
 
 
+#: Tasks that depend on nothing, to be done by two models in turn: net and count by the first.
+SIDE_BY_SIDE = {**PLAN, "tasks": [{**task, "depends_on": []} for task in PLAN["tasks"]]}
+
+
+@pytest.mark.parametrize("name", HALTS)
+def test_what_is_wrong_with_one_model_leaves_the_tasks_of_the_others_alone(site, monkeypatch, name):
+    """One bad key held ten agents, nine of which had a good one."""
+    turn, said = HALTS[name]
+    other = "openai" if site.spec.startswith("anthropic") else "anthropic"
+    site.server.scripts[PLANNER] = [Turn(json.dumps(SIDE_BY_SIDE))]
+    site.server.scripts["n1 = shop.py::net"] = [turn, GOOD]
+    site.server.scripts["n1 = shop.py::Cart.count"] = [answer(COUNT)]
+    models = ("--models", site.spec, f"{other}:model-y", "--planner", f"{other}:model-y")
+    assert site.run("--task", "count up", *models, config="max_agents: 1\n") == 1
+    tasks = site.document["tasks"]
+    assert {task: each["state"] for task, each in tasks.items()} == {
+        "net": "pending",
+        "total": "settled",
+        "count": "pending",
+    }
+    assert site.document["state"] == "held"
+    # The second task of the model is told without another request.
+    assert len(site.asked("n1 = shop.py::net")) == 1
+    assert site.asked("n1 = shop.py::Cart.count") == []
+    for task in ("net", "count"):
+        assert said in tasks[task]["reason"]
+        assert f"hold     {task}: asking model-x" in site.said
+    assert site.document["reason"].startswith("net, count: asking model-x at ")
+    assert "1 of 3 tasks was settled, 2 not started; nothing is lost" in site.said
+    assert site.holds()
+    monkeypatch.setattr(gate, "_gates", {})  # the hour is over
+    assert site.run("--recover") == 0
+    assert site.holds("net", "total", "count")
+    assert git(site.root, "log", "--format=%s").count("\n") == 2
+    assert len(site.asked("n1 = shop.py::Cart.total")) == 1
+    assert len(site.asked(PLANNER)) == 1
+
+
+def test_a_run_that_one_model_holds_goes_on_with_another(site):
+    other = "openai" if site.spec.startswith("anthropic") else "anthropic"
+    site.server.scripts[PLANNER] = [Turn(json.dumps(SIDE_BY_SIDE))]
+    site.server.scripts["n1 = shop.py::net"] = [HALTS["bad key"][0], GOOD]
+    models = ("--models", site.spec, f"{other}:model-y", "--planner", f"{other}:model-y")
+    assert site.run("--task", "count up", *models) == 1
+    assert site.run("--recover", "--models", f"{other}:model-y") == 0
+    assert site.holds("net", "total", "count")
+    assert [body["model"] for body in site.asked("n1 = shop.py::net")] == ["model-x", "model-y"]
+    assert len(site.asked("n1 = shop.py::Cart.total")) == 1
+
+
 def test_each_call_has_its_own_deadline_within_that_of_the_task(site):
     site.server.scripts["n1 = shop.py::net"] = [Turn("x" * 800, drip=0.02), GOOD]
     assert site.run(config="timeouts: {attempt: 0.3}\n") == 0

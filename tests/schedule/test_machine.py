@@ -33,6 +33,7 @@ class Carried(RuleBasedStateMachine):
         self.s = Scheduler(plan, capacity=capacity)
         self.level = {t: n for n, tasks in enumerate(levels(plan)) for t in tasks}
         self.elsewhere: set[str] = set()
+        self.held: set[str] = set()
         self.waves: list[int] = []
         self.failed: dict[str, str] = {}
         self.settled: set[str] = set()
@@ -47,7 +48,8 @@ class Carried(RuleBasedStateMachine):
 
     def ready(self) -> list[str]:
         """Pending tasks that wait for nothing but locks, earlier levels and capacity."""
-        return [t for t in self.having(PENDING) if t not in self.elsewhere and self.stands(t)]
+        aside = self.elsewhere | self.held
+        return [t for t in self.having(PENDING) if t not in aside and self.stands(t)]
 
     def above(self, t: str) -> list[str]:
         """Settled and running tasks that depend on `t`, directly or through settled ones."""
@@ -93,6 +95,7 @@ class Carried(RuleBasedStateMachine):
         self.failed[t] = "no"
         self.settled -= {t, *skipped}
         self.elsewhere -= {t, *skipped}
+        self.held -= {t, *skipped}
         assert set(skipped) == before - {t} - set(self.having(PENDING, RUNNING, SETTLED))
         assert all(self.s.because[later] == t for later in skipped)
 
@@ -121,6 +124,13 @@ class Carried(RuleBasedStateMachine):
         t = data.draw(st.sampled_from(self.having(RUNNING)))
         self.s.external(t)
         self.elsewhere.add(t)
+
+    @precondition(lambda self: self.having(RUNNING))
+    @rule(data=st.data())
+    def hold(self, data: st.DataObject) -> None:
+        t = data.draw(st.sampled_from(self.having(RUNNING)))
+        self.s.hold(t)
+        self.held.add(t)
 
     @rule()
     def retry_external(self) -> None:
@@ -174,6 +184,11 @@ class Carried(RuleBasedStateMachine):
             assert (state is TaskState.SKIPPED) == (doomed and item.id not in self.failed)
 
     @invariant()
+    def who_is_stuck_has_nothing_left_to_do(self) -> None:
+        busy = bool(self.having(RUNNING) or self.elsewhere or self.s.wave())
+        assert self.s.is_stuck == (bool(self.held) and not busy)
+
+    @invariant()
     def wave_numbers_rise(self) -> None:
         assert self.waves == sorted(set(self.waves))
 
@@ -191,6 +206,9 @@ class Carried(RuleBasedStateMachine):
         if not hasattr(self, "s"):
             return
         self.retry_external()
+        for t in sorted(self.held):
+            if t in self.having(PENDING):
+                self.s.fail(t, "no")
         for _ in range(3 * len(self.plan.tasks) + 3):
             if self.s.done:
                 break

@@ -341,6 +341,22 @@ def test_a_task_held_elsewhere_is_left_alone_until_it_is_retried() -> None:
     assert s.start() == ("a",)
 
 
+def test_a_task_that_is_held_lets_the_others_go_on_and_then_they_are_stuck() -> None:
+    made = plan(task("a", "a.py::f"), task("b", "a.py::f"), task("c", "c.py::f", after="a"))
+    s = Scheduler(made, capacity=2)
+    assert s.start() == ("a",)
+    s.hold("a")
+    assert not s.is_stuck or s.start() == ("b",)
+    assert s.states["b"] is TaskState.RUNNING
+    assert not s.is_stuck
+    s.settle("b")
+    s.retry_external()
+    assert s.start() == ()
+    assert s.wave() is None
+    assert s.is_stuck
+    assert s.states["c"] is TaskState.PENDING
+
+
 def test_what_an_earlier_process_did_is_taken_up() -> None:
     s = Scheduler(
         plan(
