@@ -1,21 +1,26 @@
-"""Real packages from the package index, as material: Django, and what it needs to be imported.
+"""Material from the package indexes: Django and what it imports, GitHub's own descriptions.
 
-``python tests/material.py`` downloads what is missing of ``tests/material.txt`` into ``.material``;
-``python tests/material.py FOLDER`` also makes a Git repository of Django's source in FOLDER.
+``python tests/material.py`` downloads what is missing of ``tests/material.txt`` (with pip) and
+``tests/material.npm.txt`` (with npm) into ``.material``; ``python tests/material.py FOLDER`` also
+makes a Git repository of Django's source in FOLDER.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
 PINS = Path(__file__).with_name("material.txt")
+NPM_PINS = Path(__file__).with_name("material.npm.txt")
 FOLDER = Path(__file__).parent.parent / ".material"
 #: Two thirds of Django's files are message catalogues; they only take time.
 LEFT_OUT = "/LC_MESSAGES/"
@@ -41,6 +46,54 @@ def fetch() -> dict[str, Path]:
     return wheels
 
 
+def fetch_npm() -> dict[str, Path]:
+    """Return folders with the pinned files of npm packages, by package name; download what lacks.
+
+    Only those files are kept: one of the packages holds 385 MB. A folder is there whole or not at
+    all, and its name holds the integrity, so a new pin is a new folder.
+
+    Raises `CalledProcessError` when npm cannot, and `SystemExit` with a hint when there is none.
+    """
+    folders = {}
+    pins = re.findall(r"^(\S+)@(\S+) (sha512-\S+) (.+)$", NPM_PINS.read_text(), re.MULTILINE)
+    for name, version, integrity, files in pins:
+        wanted = hashlib.sha256(f"{integrity} {files}".encode()).hexdigest()[:12]
+        folder = FOLDER / f"{name.replace('/', '-').lstrip('@')}-{version}-{wanted}"
+        if not folder.exists():
+            _unpack(f"{name}@{version}", integrity, files.split(), folder)
+        folders[name] = folder
+    return folders
+
+
+def _unpack(package: str, integrity: str, files: list[str], folder: Path) -> None:
+    if not shutil.which("npm"):
+        raise SystemExit(
+            f"fetching {package}: no npm on PATH\n"
+            "hint: install one (Debian, Ubuntu: apt-get install npm)"
+        )
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
+        npm = ["npm", "pack", "--silent", "--pack-destination", scratch, package]
+        subprocess.run(npm, check=True, stdout=subprocess.DEVNULL)
+        (archive,) = Path(scratch).glob("*.tgz")
+        digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if integrity != f"sha512-{digest}":
+            raise SystemExit(f"fetching {package}: its integrity is sha512-{digest}, not as pinned")
+        out = Path(scratch, "out")
+        with tarfile.open(archive) as tar:
+            for name in files:
+                member = tar.extractfile(f"package/{name}")
+                assert member is not None, f"{package} has no {name}"
+                path = out / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(member.read())
+        try:
+            out.rename(folder)
+        except OSError:  # Another test process was first.
+            if not folder.exists():
+                raise
+
+
 def make_repository(root: Path) -> None:
     """Make a Git repository of Django's source, with one commit, in a folder that is not there."""
     root.mkdir(parents=True)
@@ -64,7 +117,7 @@ def _digest(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    for found in fetch().values():
+    for found in (*fetch().values(), *fetch_npm().values()):
         print(found)
     for folder in sys.argv[1:]:
         make_repository(Path(folder))
