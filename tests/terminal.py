@@ -120,8 +120,12 @@ class Terminal:
         """Wait until all of these are shown, below `after`, and `gone` is not; return the text."""
 
         def is_there() -> bool:
-            shown = self.text.rpartition(after)[2] if after else self.text
-            return all(text in shown for text in texts) and not (gone and gone in shown)
+            _, found, shown = self.text.rpartition(after) if after else ("", "x", self.text)
+            return (
+                bool(found)
+                and all(text in shown for text in texts)
+                and not (gone and gone in shown)
+            )
 
         self.until(is_there, f"no {' / '.join(texts) or gone!r}")
         return self.text

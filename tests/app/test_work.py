@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.app.conftest import ANSWERS, FOLLOWED, PLAN, RENAMED, A, Open, scripted
+from mak.config import dump_yaml
+from tests.app.conftest import ANSWERS, FILES, FOLLOWED, PLAN, RENAMED, A, Open, scripted
 from tests.conftest import git
-from tests.terminal import CTRL_C, ENTER
+from tests.terminal import CTRL_C, ENTER, NEWLINE
 
 
 def test_whole_run_with_the_builtin_agent(open_app: Open, root: Path, home: Path) -> None:
@@ -126,3 +130,105 @@ def test_what_is_typed_during_a_command_waits_for_the_next_prompt(
     terminal = open_app()
     terminal.type(f"/plan rename function a.old to new{ENTER}/max-agents 3{ENTER}/locks{ENTER}")
     terminal.wait("Plan: 2 tasks", "3 agents at most at once", "no locks are held")
+
+
+#: Fails while `a.new` is there and `d.last` is not.
+GATE = """\
+import ast, pathlib, sys
+names = {
+    f"{name}.{each.name}"
+    for name in ("a", "d")
+    for each in ast.parse(pathlib.Path(f"{name}.py").read_text()).body
+    if isinstance(each, ast.FunctionDef)
+}
+sys.exit("a new function needs the last one" if "a.new" in names and "d.last" not in names else 0)
+"""
+REQUESTS = (
+    "rename function a.old to new",
+    "add parameter deep=1 to d.first",
+    "rename function d.first to last",
+    "rename function c.extra to more",
+)
+
+
+def test_builtin_run_with_a_dropped_task_an_edited_plan_a_gate_and_a_repair(
+    make_repo: Callable[..., Path], open_app: Open, home: Path, tmp_path: Path
+) -> None:
+    gate = {"name": "order", "command": f"{sys.executable} gate.py"}
+    root = make_repo(
+        {
+            **FILES,
+            "c.py": "def extra():\n    return 3\n",
+            "d.py": "def first():\n    return 4\n",
+            "gate.py": GATE,
+            ".mak/config.yaml": dump_yaml({"checks": {"commands": [gate]}}),
+        },
+        "gated",
+    )
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "path.write_text(path.read_text().replace('atomic: true', 'atomic: false'))\n"
+    )
+    terminal = open_app(cwd=root, rows=60, env={"EDITOR": f"{sys.executable} {editor}"})
+    for line in REQUESTS[:-1]:
+        terminal.type(f"{line}{NEWLINE}")
+    terminal.type(f"{REQUESTS[-1]}{ENTER}")
+    terminal.wait("Plan: 5 tasks in 2 waves", "all or nothing", "[a]pprove")
+    terminal.type(f"d t5{ENTER}")
+    terminal.wait("dropped 1 task", "Plan: 4 tasks in 2 waves", "[a]pprove", after="d t5")
+    terminal.type(f"e{ENTER}")
+    shown = terminal.wait("Plan: 4 tasks in 2 waves", "[a]pprove", after="> e")
+    assert "all or nothing" not in shown.rpartition("> e")[2]
+    terminal.type(f"a{ENTER}")
+    terminal.wait(
+        "gate     order: failed",
+        "out      t1: gate:order: a new function needs the last one",
+        "wave 1: ",
+        "wave 2: ",
+        "Repairs: 2 tasks in 1 wave",
+        "repair1-t2  rename a.py::old to new, in b.py",
+        "owes     gate:order: a new function needs the last one",
+        "[a]pprove",
+        after="approved, dropped t5",
+    )
+    terminal.type(f"a{ENTER}")
+    shown = terminal.wait("/diff shows the lines", after="Repairs: ")
+    ending = shown.rpartition("is done: ")[2]
+    for said in (
+        "6 of 6 tasks landed in 3 commits on main",
+        "added     a.py::new",
+        "added     d.py::last",
+        "removed   a.py::old",
+        "removed   d.py::first",
+        "changed   b.py::use",
+        "3 files, +3 -3",
+    ):
+        assert said in ending
+    assert (root / "c.py").read_text() == "def extra():\n    return 3\n"
+    assert git(root, "log", "-1", "--format=%(trailers:key=MAK-Kind,valueonly)").strip() == "repair"
+
+
+def test_builtin_run_is_stopped_while_a_gate_runs_and_goes_on(
+    make_repo: Callable[..., Path], open_app: Open, home: Path, tmp_path: Path
+) -> None:
+    waiting = tmp_path / "waiting"
+    os.mkfifo(waiting)
+    gate = {"name": "slow", "command": f"cat {waiting}"}
+    config = dump_yaml({"checks": {"commands": [gate]}})
+    root = make_repo({**FILES, ".mak/config.yaml": config}, "gated")
+    terminal = open_app(cwd=root)
+    terminal.type(f"rename function a.old to new{ENTER}")
+    terminal.wait("Plan: 2 tasks in 1 wave", "[a]pprove")
+    terminal.type(f"a{ENTER}")
+    terminal.wait("ok       t1", "ok       t2", "2/2 tasks")
+    terminal.type(CTRL_C)
+    terminal.wait("was interrupted", "nothing is lost", "Next: /recover")
+    assert git(root, "log", "--format=%s") == "base\n"
+    waiting.unlink()
+    waiting.touch()
+    terminal.type(f"/recover{ENTER}")
+    terminal.wait("gate     slow: passed", "2 of 2 tasks landed", "changed   b.py::use")
+    terminal.type(f"/exit{ENTER}")
+    assert terminal.ended() == 0
