@@ -58,6 +58,7 @@ class Terminal:
         self.screen = _Screen(columns, rows, history=5000, ratio=0.5)
         self.screen.answer = self._answer
         self._stream = pyte.Stream(self.screen)
+        self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self.raw = b""
         self._ours, theirs = pty.openpty()
@@ -83,7 +84,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press keys."""
-        os.write(self._ours, text.encode())
+        os.write(self._ours, text.encode(self._encoding))
 
     def paste(self, text: str) -> None:
         """Paste, as terminals do where a program asked to be told (bracketed paste)."""

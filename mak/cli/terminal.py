@@ -54,19 +54,21 @@ def clean(text: str) -> str:
     """Make text from agents, files and commits safe to show.
 
     Control, bidirectional and zero-width characters could rewrite what a person reads on a
-    terminal; they are shown as escapes. Line breaks and tabs stay. Signs that the terminal has no
-    letters for are written with others.
+    terminal; they are shown as escapes, and so is what it has no letters for. Line breaks and tabs
+    stay. Signs of ours that it has no letters for are written with others.
     """
     if not text.isprintable():
         text = "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
     if text.isascii():
         return text
-    return text.translate(_instead(_encoding()))
+    encoding: str = getattr(sys.stderr, "encoding", None) or "ascii"
+    text = text.translate(_instead(_letters(encoding)))
+    # Whatever breaks and counts lines has to know how long they become.
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _encoding() -> str:
-    """Return the encoding of stderr; ASCII for a terminal in a locale that names none."""
-    named: str = getattr(sys.stderr, "encoding", None) or "ascii"
+def _letters(named: str) -> str:
+    """Return the encoding that signs of ours may use; ASCII at a terminal without a locale."""
     if not sys.stderr.isatty():
         return named
     get = os.environ.get

@@ -139,14 +139,22 @@ def test_terminal_without_unicode_gets_signs_that_it_has(
 def test_names_beyond_the_code_page_do_not_stop_anything(
     make_repo: Any, open_app: Open, home: Path
 ) -> None:
-    root = make_repo({"a.py": "def ж():\n    return 1\n", ".mak/config.yaml": "# nothing\n"}, "ж")
+    root = make_repo(
+        {"a.py": "def é():\n    return ж\n\n\nж = 1\n", ".mak/config.yaml": "# nothing\n"}, "ж"
+    )
     git(root, "checkout", "-q", "-b", "ветка")
     terminal = open_app(cwd=root, env={"PYTHONIOENCODING": "cp1252"}, encoding="cp1252", ready=">")
     terminal.wait(", clean")
     terminal.type(f"/status{ENTER}")
     terminal.wait("branch    \\u0432\\u0435\\u0442\\u043a\\u0430, clean")
-    terminal.type(f"/check --all{ENTER}")
-    terminal.wait("> ", after="/check --all")
+    terminal.type(f"/runs{ENTER}")
+    terminal.wait("no run is recorded in this repository")
+    terminal.type(f"rename function a.é to ü{ENTER}")
+    terminal.wait("[a]pprove", "writes   a.py::é#api")
+    terminal.type(f"a{ENTER}")
+    terminal.wait("added     a.py::ü", "/diff shows the lines")
+    terminal.type(f"/diff{ENTER}")
+    terminal.wait("+def ü():", "     return \\u0436")
 
 
 def test_window_shrinks_to_80_by_24_during_a_run(open_app: Open, root: Path, home: Path) -> None:

@@ -81,7 +81,7 @@ def _where(session: Session) -> Iterator[Part]:
     state = f"{place.changed} changed" if place.changed else "clean"
     names = _shorter(place.branch, "", f", {state}", (0, 35, 52, 62))
     star = f"{_cut(place.branch, _NAMES[-1])}{'*' if place.changed else ''}"
-    yield *names, Form(star, 85)
+    yield *names, Form(star, 85), Form("", 95)
 
 
 def _model(spec: str) -> str:
