@@ -79,7 +79,8 @@ class BuiltinAgent:
         if not edits:
             why = f"{sites.sentence} changes nothing in what this task may write"
             return Reply(ReplyStatus.UNCHANGED, reason=why, model=NAME)
-        return Reply(ReplyStatus.EDITED, edits, notes=" ".join(sites.remarks), model=NAME)
+        told = " ".join((*sites.notes, *sites.remarks))
+        return Reply(ReplyStatus.EDITED, edits, notes=told, model=NAME)
 
 
 # ------------------------------------------------------------------------------------ planning
@@ -112,7 +113,7 @@ def _plan(request: str, sources: Sources) -> dict[str, Any]:
                     "depends_on": before,
                 }
             )
-        decisions.append(_decision(sites))
+        decisions += (_decision(sites), *sites.notes)
         shown = sites.remarks[:_REMARKS]
         decisions.extend(f"{LEFT}{remark}" for remark in shown)
         if len(sites.remarks) > len(shown):

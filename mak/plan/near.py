@@ -16,6 +16,7 @@ from functools import cached_property
 
 from mak.model import Aspect, Node, NodeId
 from mak.source import Sources
+from mak.source.names import find, names_of, qualified_name
 
 #: How alike two words must be (`difflib` ratio) to be taken for one.
 _CLOSE = 0.75
@@ -119,7 +120,10 @@ class Nearby:
                         yield node.id
 
     def _dotted(self, id: NodeId) -> Iterator[NodeId]:
-        """``pkg.mod``, ``pkg.mod.f``, ``f``, ``C.m``: modules first, then any such symbol."""
+        """``pkg.mod``, ``pkg.mod.f``, ``f``, ``C.m``: modules first, then any such symbol.
+
+        A name that a module only passes on is where it is defined.
+        """
         if id.symbol or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", id.path):
             return
         parts = id.path.split(".")
@@ -134,6 +138,12 @@ class Nearby:
             ]
             if found:
                 yield from found
+                return
+        names = names_of(self._sources)
+        if len(parts) > 1 and (variable := find(names, id.path)) is not None:
+            home = NodeId(variable.path, qualified_name(names, variable))
+            if home.path in self._sources.visible and self._exists(home):
+                yield home
                 return
         yield from self._symbols(id.path)
 

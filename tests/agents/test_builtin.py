@@ -13,7 +13,7 @@ import pytest
 from mak.agents import Assignment, context
 from mak.agents.builtin import BuiltinAgent, planner
 from mak.errors import PlanError
-from mak.model import NodeId, Plan, Replace, Reply, ReplyStatus, Task
+from mak.model import LEFT, NodeId, Plan, Replace, Reply, ReplyStatus, Task
 from mak.plan import Answer, Grounded, ground
 from mak.plan.reply import PlanReply, read_reply
 from mak.schedule import levels
@@ -337,3 +337,16 @@ def test_a_grant_of_the_whole_file_holds_every_place_in_it() -> None:
     assert reply.status is ReplyStatus.EDITED
     assert len(reply.edits) == 4
     assert isinstance(Draft(base).propose(reply.edits, frozenset((NodeId("b.py"),))), Proposal)
+
+
+def test_what_is_done_besides_is_not_left_to_a_person():
+    """The summary of a run listed it among what is open."""
+    files = {
+        "a.py": b"class A:\n    def go(self):\n        pass\n\n\nclass B(A):\n    def go(self):\n"
+        b"        pass\n\n\nTEXT = getattr(A(), 'go')\n"
+    }
+    decisions = plan(files, "rename a.A.go to run").decisions
+    assert "renamed with it, since they override one another: a.py::B.go" in decisions
+    assert [text for text in decisions if text.startswith(LEFT)] == [
+        f"{LEFT}a.py:11: the string 'go' is left as it is"
+    ]

@@ -85,6 +85,29 @@ def test_a_dotted_name_and_a_misspelt_one_mean_the_node(ask: Ask) -> None:
     assert ask("pkg/core.py::laod")["node"] == "pkg/core.py::load"
 
 
+def test_a_dotted_name_that_a_package_passes_on_means_where_it_is_defined(
+    make_repo: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = make_repo(
+        {
+            **FILES,
+            "pkg/__init__.py": "from pkg.core import load\nfrom .core import Point as Spot\n",
+            "pkg/other.py": "def load():\n    pass\n\n\nclass Spot:\n    pass\n",
+            "top.py": "from pkg import load as read\n",
+        }
+    )
+    for text, meant in (
+        ("pkg.load", "pkg/core.py::load"),
+        ("pkg.Spot", "pkg/core.py::Point"),
+        ("pkg.Spot.shift", "pkg/core.py::Point.shift"),
+        ("top.read", "pkg/core.py::load"),
+    ):
+        assert main(["graph", text, "--work-dir", str(root)]) == 0
+        out, err = capsys.readouterr()
+        assert out.splitlines()[0].split("  ")[0] == meant
+        assert f"{text}: taken as {meant}" in err
+
+
 def test_an_unknown_node_is_refused_with_the_nearest(
     make_repo: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

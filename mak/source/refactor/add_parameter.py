@@ -117,7 +117,7 @@ class _Addition:
             self.definition(path, facts, definition)
         if len(self.function.members) > 1:
             spelled = ", ".join(spell(self.names, member) for member in self.function.members)
-            self.survey.remark(f"added to all that override one another: {spelled}")
+            self.survey.note(f"added to all that override one another: {spelled}")
         if self.intent.value:
             own = {(path, definition.scope) for path, _, definition in definitions}
             for site in self.function.sites():

@@ -260,7 +260,7 @@ class _Relocation:
         if facts is not None:
             wanted = [name for name in wanted if name == "annotations" and _is_annotated(text)]
             if wanted:
-                self.survey.remark(f"{self.to} gets: from __future__ import annotations")
+                self.survey.note(f"{self.to} gets: from __future__ import annotations")
         return [f"from __future__ import {name}" for name in wanted]
 
     def circles(self, luggage: Luggage) -> None:

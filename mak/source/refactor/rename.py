@@ -306,7 +306,7 @@ class _MethodRename:
             _rename_nodes(self.survey, member, self.new)
         if len(group.members) > 1:
             others = ", ".join(spell(self.names, m) for m in group.members if m != self.home)
-            self.survey.remark(f"renamed with it, since they override one another: {others}")
+            self.survey.note(f"renamed with it, since they override one another: {others}")
         return self.survey.sites(sentence)
 
     def tokens(self, path: str, facts: Facts, group: Family) -> None:

@@ -98,8 +98,10 @@ class Sites:
     api: frozenset[NodeId] = frozenset()
     #: What does not exist yet.
     creates: tuple[NodeId, ...] = ()
-    #: What a person should know; nothing in it stops the change.
+    #: What is left to a person, by place; nothing in it stops the change.
     remarks: tuple[str, ...] = ()
+    #: What is done besides.
+    notes: tuple[str, ...] = ()
 
     @property
     def units(self) -> tuple[NodeId, ...]:
@@ -159,6 +161,7 @@ class Survey:
         #: Nodes that get another id.
         self.renamed: list[NodeId] = []
         self._remarks: set[tuple[str, int, str]] = set()
+        self._notes: dict[str, None] = {}
         #: Why the refactoring cannot be done, by what is wrong.
         self.troubles: dict[str, list[Doubt]] = defaultdict(list)
 
@@ -189,8 +192,12 @@ class Survey:
         if edit not in self.additions[path]:
             self.additions[path].append(edit)
 
+    def note(self, text: str) -> None:
+        """Say what is done besides what was asked for."""
+        self._notes[text] = None
+
     def remark(self, text: str, path: str = "", offset: int = 0) -> None:
-        """Note something that a person should read, about a place or in general."""
+        """Note something that is left to a person, about a place or in general."""
         line = line_of(self.names.sources, path, offset) if path else 0
         self._remarks.add((path, line, text))
 
@@ -223,6 +230,7 @@ class Survey:
             frozenset(unit for unit in self.api if unit in grouped or unit in deletes),
             tuple(dict.fromkeys(self.creates)),
             self.remarks,
+            tuple(self._notes),
         )
 
     def _grouped(self) -> dict[NodeId, list[Patch]]:

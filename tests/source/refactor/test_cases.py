@@ -49,7 +49,7 @@ def carry_out(files: dict[str, bytes], request: str) -> tuple[dict[str, bytes], 
         sites = find(base, intent)
         if isinstance(sites, Refusal):
             return files, remarks, str(sites)
-        remarks += sites.remarks
+        remarks += (*sites.notes, *sites.remarks)
         files = applied(base, files, sites)
     return files, remarks, ""
 
