@@ -566,9 +566,9 @@ def _meta(run_id: str, store: Store, request: str | Plan, options: Options) -> M
 
 
 def _new_id() -> str:
-    """Return a run id that sorts by time and is unique: seconds in base 36 and a random tail."""
-    seconds, digits = int(time.time()), ""
-    while seconds:
-        seconds, digit = divmod(seconds, 36)
+    """Return a run id that sorts by time and is unique: 1/1296 seconds in base 36, and a tail."""
+    left, digits = int(time.time() * len(_BASE36) ** 2), ""
+    while left:
+        left, digit = divmod(left, len(_BASE36))
         digits = _BASE36[digit] + digits
-    return f"r{digits}{''.join(secrets.choice(_BASE36) for _ in range(3))}"
+    return f"r{digits}{secrets.choice(_BASE36)}"
