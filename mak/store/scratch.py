@@ -1,8 +1,9 @@
-"""Copies of a tree to run commands in: linked worktrees among the temporary files.
+"""Copies of a tree to run commands in: repositories of their own among the temporary files.
 
-The person's files, index and HEAD are never touched. ``mak/scratch/<name>`` in the git dir says
-where a copy is, and is flocked by the process that made it; a copy without such a process is taken
-away by the next one that enters.
+A copy borrows the person's objects and reads their configuration; whatever a command does to its
+index, refs, configuration or ``.git`` it does to the copy. ``mak/scratch/<name>`` in the person's
+git dir says where a copy is, and is flocked by the process that made it; a copy without such a
+process is taken away by the next one that enters.
 """
 
 from __future__ import annotations
@@ -25,6 +26,31 @@ from mak.store.treeops import Entry
 _SUBMODULE = 0o160000
 _REGULAR = (treeops.FILE, treeops.EXECUTABLE)
 _PREFIX = "mak-scratch-"
+_REF = "--format=%(objectname) %(refname)"
+_REMOTES = "refs/remotes"
+_PACKED = b"# pack-refs with: sorted\n"
+#: The person's settings, but for those about where and how files are checked out.
+_CONFIG = """[include]
+\tpath = {config}
+[core]
+\trepositoryFormatVersion = {version}
+\tbare = false
+\tsparseCheckout = false
+\tfsmonitor = false
+\tuntrackedCache = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[lfs]
+\tstorage = {lfs}
+{partial}"""
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as a value in a configuration file."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 class Scratch:
@@ -36,8 +62,10 @@ class Scratch:
         self._links = links
         #: The top folder, as a command sees the repository's.
         self.root = root
+        self._git_dir = root.parent / "git"
         # A command may take away `.git`; whatever lies above is the person's.
-        self.git = Git(repository.common_dir / "worktrees" / root.name, root, pinned=True)
+        self.git = Git(self._git_dir, root, pinned=True)
+        self._pointer = f"gitdir: {self._git_dir}\n".encode()
         self._tree = ""
         self._add()
         self._modules: dict[str, str] = {}
@@ -68,6 +96,7 @@ class Scratch:
         return self.work_dir
 
     def _show(self, tree: str) -> None:
+        self._set_up()
         if self._tree:
             kept = (f"--exclude=/{self._repository.prefix}{name}" for name in self._links)
             self.git.run("clean", "-ffdq", *kept)
@@ -82,16 +111,43 @@ class Scratch:
         self._link()
 
     def _add(self) -> None:
-        self._repository.git.run(
-            "worktree", "add", "--detach", "--no-checkout", str(self.root), self._head
+        """Make the copy, without files: a repository with the person's objects, branches and tags.
+
+        By hand, since what `git init` makes depends on the person's configuration.
+        """
+        theirs = self._repository.common_dir
+        for folder in (self.root, self._git_dir / "objects/info", self._git_dir / "refs"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (self.root / ".git").write_bytes(self._pointer)
+        borrowed = self._git_dir / "objects/info/alternates"
+        borrowed.write_bytes(os.fsencode(theirs / "objects") + b"\n")
+        for name in ("shallow", "info/exclude", "info/attributes"):
+            if (theirs / name).is_file():
+                (self._git_dir / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(theirs / name, self._git_dir / name)
+        listed = self._repository.git.run("for-each-ref", _REF, "refs/heads", "refs/tags", _REMOTES)
+        (self._git_dir / "packed-refs").write_bytes(_PACKED + listed)
+        partial = self._repository.git.run(
+            "config", "--local", "extensions.partialClone", check=False
         )
-        self._pointer = (self.root / ".git").read_bytes()
+        self._config = _CONFIG.format(
+            config=_quoted(theirs / "config"),
+            lfs=_quoted(theirs / "lfs"),
+            version=1 if partial else 0,
+            partial=f"[extensions]\n\tpartialClone = {partial.decode()}" if partial else "",
+        )
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Undo what a command may have set."""
+        (self._git_dir / "config").write_text(self._config)
+        (self._git_dir / "HEAD").write_text(f"{self._head}\n")
 
     def _renew(self) -> None:
         """Begin anew at the same place; what cannot be removed yet goes with the whole folder."""
-        if self.root.exists():
-            self.root.rename(tempfile.mkdtemp(dir=self.root.parent))
-        _forget(self._repository, self.root.name)
+        for folder in (self.root, self._git_dir):
+            if folder.exists():
+                folder.rename(Path(tempfile.mkdtemp(dir=self.root.parent)) / folder.name)
         self._tree, self._modules = "", {}
         self._stamp += 1
         self._add()
@@ -109,11 +165,20 @@ class Scratch:
                 self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths)
             staged = self.git.run("write-tree").decode().strip()
             changes: dict[str, Entry | None] = {}
-            for place in self._changed(self._tree, staged):
-                path = str(place.relative_to(self.root))
-                found = treeops.entry(self._repository, staged, path)
-                if wanted(path) and (found is None or found.mode in _REGULAR):
-                    changes[path] = found
+            raw = self.git.run("diff-tree", "-r", "-z", "--no-renames", self._tree, staged).split(
+                b"\0"
+            )
+            for about, name in zip(raw[:-1:2], raw[1::2], strict=True):
+                path = os.fsdecode(name)
+                _, mode, _, oid, status = about.decode().split(" ")
+                if not wanted(path):
+                    continue
+                if status == "D":
+                    changes[path] = None
+                elif int(mode, 8) in _REGULAR:
+                    # It is in the copy so far.
+                    self._repository.put(self.git.run("cat-file", "blob", oid))
+                    changes[path] = Entry(oid, int(mode, 8))
             return treeops.update_tree(self._repository, self._tree, changes)
 
     def _changed(self, old: str, new: str) -> list[Path]:
@@ -181,7 +246,7 @@ def scratch(repository: Repository, head: str, links: Sequence[str] = ()) -> Ite
         at = head or repository.put_commit(git.run("mktree").decode().strip(), [], "nothing yet\n")
         yield Scratch(repository, folder / folder.name, at, links)
     finally:
-        _remove(repository, folder)
+        _remove(folder)
         mark.path.unlink(missing_ok=True)
         mark.close()
 
@@ -194,7 +259,7 @@ def sweep(repository: Repository) -> None:
             if lock.acquire() and lock.is_current():
                 folder = Path(path.read_text())
                 if folder.name == path.name:
-                    _remove(repository, folder)
+                    _remove(folder)
                 path.unlink(missing_ok=True)
         lock.close()
 
@@ -211,7 +276,7 @@ def _marked(repository: Repository, folder: Path) -> FileLock:
         lock.close()
 
 
-def _remove(repository: Repository, folder: Path) -> None:
+def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():  # a command has left folders that may not be written
         for place, names, _ in os.walk(folder):
@@ -219,11 +284,3 @@ def _remove(repository: Repository, folder: Path) -> None:
                 if not inner.is_symlink():
                     inner.chmod(0o700)
         shutil.rmtree(folder, ignore_errors=True)
-    _forget(repository, folder.name)
-
-
-def _forget(repository: Repository, name: str) -> None:
-    """Prune one copy, as `git worktree prune` does all: others may lie on a disk that is away."""
-    shutil.rmtree(repository.common_dir / "worktrees" / name, ignore_errors=True)
-    with suppress(OSError):
-        (repository.common_dir / "worktrees").rmdir()

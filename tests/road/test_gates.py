@@ -358,8 +358,9 @@ def test_from_one_failure_to_another_and_back_is_oscillating(make_road) -> None:
 def test_what_is_answered_while_a_gate_runs_is_in_git_before_the_gate_ends(make_road) -> None:
     road = make_road(FILES)
     # The gate ends when the answer of another level is in Git, and fails if that never comes.
+    theirs = f"git --git-dir={road.root}/.git"
     waits = (
-        "for i in $(seq 300); do git grep -q 'return 40' $(git for-each-ref "
+        f"for i in $(seq 300); do {theirs} grep -q 'return 40' $({theirs} for-each-ref "
         "--format='%(objectname)' refs/mak/runs) && exit 0; sleep 0.1; done; exit 1"
     )
     late = {**becomes("four", 40), "delay_s": 0.5}

@@ -67,7 +67,11 @@ def test_what_a_command_leaves_goes_and_what_git_ignores_stays(root: Path) -> No
         'here=$PWD; cd /; rm -rf "$here"',
         "rm .git; git init -q .; git add a.py",
         "touch $(git rev-parse --git-dir)/index.lock",
-        "git worktree remove --force .",
+        "git config core.bare true; git config core.worktree /; git config user.name gate",
+        "git config --unset include.path; git config --local filter.x.clean false",
+        "git sparse-checkout set pkg; git stash -q; git switch -qc gate",
+        "git commit -qam gate; git branch -D main; git tag -f v1; git update-ref -d HEAD",
+        "git reflog expire --all --expire=now; git gc -q --prune=now; git worktree prune",
     ],
 )
 @pytest.mark.parametrize("inside", [False, True])
@@ -79,7 +83,11 @@ def test_a_copy_that_a_command_ruins_is_made_anew_and_the_person_left_alone(
         write(root, {".git/info/exclude": "tmp/\n", "tmp/x": ""})
         monkeypatch.setattr(tempfile, "tempdir", str(root / "tmp"))
     write(root, {"a.py": "A = 'mine'\n", "new.txt": "mine\n"})
-    before = snapshot(root), git(root, "rev-parse", "HEAD"), git(root, "worktree", "list")
+    git(root, "tag", "v1")
+    git(root, "worktree", "add", "-q", str(root.parent / "beside"), "-b", "beside")
+    config = (root / ".git/config").read_bytes()
+    before = snapshot(root), git(root, "for-each-ref", "refs/heads", "refs/tags")
+    worktrees = git(root, "worktree", "list")
     with Store.open(root) as store, store.scratch() as copy:
         trees = [store.prospective(store.tip(), {"a.py": f"A = {n}\n".encode()}) for n in range(3)]
         for number, tree in enumerate(trees):
@@ -87,9 +95,27 @@ def test_a_copy_that_a_command_ruins_is_made_anew_and_the_person_left_alone(
             assert (folder / "a.py").read_text() == f"A = {number}\n"
             assert (folder / "pkg/b.py").read_text() == "B = 1\n"
             assert git(folder, "ls-files", "-mdo") == ""
-            subprocess.run(ruin, shell=True, cwd=folder, check=True, capture_output=True)
+            subprocess.run(ruin, shell=True, cwd=folder, check=False, capture_output=True)
     assert not folder.parent.exists()
-    assert before == (snapshot(root), git(root, "rev-parse", "HEAD"), git(root, "worktree", "list"))
+    assert before == (snapshot(root), git(root, "for-each-ref", "refs/heads", "refs/tags"))
+    assert worktrees == git(root, "worktree", "list")
+    assert config == (root / ".git/config").read_bytes()
+    assert not (root / ".git/info/sparse-checkout").exists()
+
+
+def test_a_command_sees_the_branches_tags_and_settings_of_the_person(root: Path) -> None:
+    git(root, "tag", "v1")
+    git(root, "config", "merge.theirs.name", "mine")
+    (root / ".git/info/exclude").write_text("*.secret\n")
+    (root / "x.secret").write_text("")
+    with Store.open(root) as store, store.scratch() as copy:
+        folder = copy.show(store.prospective(store.tip(), {"a.py": b"A = 2\n"}))
+        write(folder, {"y.secret": ""})
+        assert git(folder, "describe", "--tags").strip() == "v1"
+        assert git(folder, "config", "merge.theirs.name").strip() == "mine"
+        assert git(folder, "log", "--format=%H", "main") == git(root, "log", "--format=%H")
+        assert git(folder, "diff", "--name-only", "HEAD").split() == ["a.py"]
+        assert git(folder, "ls-files", "-o", "--exclude-standard") == ""
 
 
 def test_what_was_written_is_taken_in_where_it_is_wanted(root: Path) -> None:
