@@ -31,16 +31,18 @@ class Command:
 
 
 def add_actions(
-    parser: ArgumentParser, actions: Sequence[Command], *, required: bool = True
+    parser: ArgumentParser, actions: Sequence[Command], default: Command | None = None
 ) -> None:
-    """Let a command take a further word, with arguments of its own."""
+    """Let a command take a further word, with arguments of its own; `default` is for none."""
+    if default is not None:
+        default.add_arguments(parser)
     rows = parser.add_subparsers(
-        dest="action", metavar="ACTION", title="actions", required=required
+        dest="action", metavar="ACTION", title="actions", required=default is None
     )
     for action in actions:
         row = rows.add_parser(
             action.name,
-            help=action.help,
+            help=f"{action.help} (default)" if action is default else action.help,
             description=f"{action.help[:1].upper()}{action.help[1:]}.",
             epilog=action.details or None,
             formatter_class=RawDescriptionHelpFormatter,
@@ -49,7 +51,9 @@ def add_actions(
         action.add_arguments(row)
 
 
-def run_action(args: Namespace, actions: Sequence[Command]) -> int:
+def run_action(args: Namespace, actions: Sequence[Command], default: Command | None = None) -> int:
     """Carry out the further word of a command."""
-    (action,) = (action for action in actions if action.name == args.action)
+    named = (action for action in actions if action.name == args.action)
+    action = next(named, default)
+    assert action is not None
     return action.run(args)

@@ -47,10 +47,11 @@ class Installed:
     folder: str = ""
     commit: str = ""
 
-    @property
-    def at(self) -> str:
-        """The commit, for people."""
-        return f" ({self.commit[:10]})" if self.commit else ""
+    def __str__(self) -> str:
+        commit = f" ({self.commit[:10]})" if self.commit else ""
+        if self.by is By.CHECKOUT:
+            return f"MAK {self.version}, from the checkout in {self.folder}"
+        return f"MAK {self.version}{commit}, installed by {self.by.value}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,15 +150,14 @@ class Record:
 
     def row(self, width: int) -> tuple[str, ...]:
         """Return what ``mak log`` says of it, in the last column at most `width` characters."""
-        last = self.outcome.reason if self.outcome and self.is_refused else self.meta.request
-        last = " ".join(last.split())
+        request = " ".join(self.meta.request.split())
         return (
             self.run,
             when(self.meta.started),
             f"{self.standing} on {branch_name(self.meta.branch)}",
             "-" if self.is_refused else f"{self._done()}/{len(self.plan.tasks)}",
             money(self._usage().cost),
-            last if len(last) <= width else last[: width - 1] + "…",
+            request if len(request) <= width else request[: width - 1] + "…",
         )
 
     def _done(self) -> int:

@@ -120,6 +120,18 @@ def test_demo_inside_a_hook_of_another_repository_leaves_that_alone(
     assert sorted((other / ".git").rglob("*")) == before
 
 
+def test_demo_says_that_its_folder_stays_and_how_to_remove_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert main(["demo"]) == 0
+    (made,) = folder.iterdir()
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"It stays there until you remove it: rm -rf {shlex.quote(str(made))}"
+    subprocess.run(["sh", "-c", last.partition(": ")[2]], check=True)
+    assert not made.exists()
+
+
 def test_folder_that_is_in_use_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.txt").write_text("keep")
     assert main(["demo", "--dir", str(folder)]) == 2

@@ -197,6 +197,51 @@ def test_run_without_a_terminal_asks_for_no_review_and_touches_nothing(
     assert sorted(path for path in root.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        ["run", "--task", "x"],
+        ["run", "--task", " ", "--models", "nobody"],
+        ["run", "--plan", "gone.yaml", "--no-review"],
+        ["run", "--recover"],
+        ["plan", "--task", "x", "--models", "nobody", "--max-usd", "1"],
+        ["log"],
+        ["show"],
+        ["undo"],
+        ["check"],
+        ["locks"],
+        ["graph", "a.b"],
+    ],
+    ids=" ".join,
+)
+def test_outside_of_a_repository_that_is_the_first_thing_said(
+    what: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing terminal, or a model's name, was complained about first."""
+    assert main([*what, "--work-dir", str(tmp_path)]) == 2
+    first, second, *more = capsys.readouterr().err.splitlines()
+    assert first == f"mak: opening {tmp_path}: not in a Git repository"
+    assert second.startswith("hint: git init")
+    assert more == []
+
+
+@pytest.mark.parametrize(
+    ("command", "action"), [("config", "show"), ("keys", "list"), ("endpoint", "list")]
+)
+def test_a_command_without_its_action_shows_what_there_is(
+    command: str, action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command]) == 0
+    bare = capsys.readouterr()
+    assert bare.out or "Next: " in bare.err
+    assert main([command, action]) == 0
+    assert capsys.readouterr() == bare
+    assert main([command, "--json"]) == 0
+    json.loads(capsys.readouterr().out)
+    assert main([command, "--help"]) == 0
+    assert "(default)" in capsys.readouterr().out
+
+
 def test_work_dir_that_is_not_there_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

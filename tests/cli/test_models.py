@@ -81,6 +81,15 @@ def test_a_model_that_a_fetched_list_does_not_have_is_refused(
     assert "mak models openai --refresh" in err
 
 
+def test_where_there_is_no_list_it_says_how_to_get_one(capsys: Capture) -> None:
+    assert main(["endpoint", "add", "mine", "--url", "https://gw.example/v1"]) == 0
+    assert main(["models", "nvidia", "mine", "groq"]) == 0
+    err = capsys.readouterr().err
+    assert "no list yet; mak models nvidia --refresh fetches it" in err
+    assert "no list yet; mak models mine --refresh fetches it" in err
+    assert "comes with MAK; mak models groq --refresh fetches it" in err
+
+
 @pytest.mark.parametrize("where", ["--models", "--planner"])
 def test_without_a_list_the_snapshot_refuses_what_it_does_not_know(
     capsys: Capture, make_repo: Callable[..., Path], where: str

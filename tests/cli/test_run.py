@@ -346,15 +346,20 @@ def test_log_and_show_tell_that_a_run_was_undone(
     assert "done on main" in capsys.readouterr().out
 
 
-def test_log_tells_in_one_line_why_a_request_was_refused(
+def test_log_shows_what_was_asked_for_and_where_it_says_why_that_was_refused(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(desk.at("run", "--task", "make it nicer", "--no-review")) == 1
+    """An error stood in the column of requests."""
+    assert main(desk.at("run", "--task", "make it\nnicer", "--no-review")) == 1
     capsys.readouterr()
     assert main(desk.at("log")) == 0
-    _, row = capsys.readouterr().out.splitlines()
+    out, err = capsys.readouterr()
+    _, row = out.splitlines()
     assert "refused on main" in row and "  -  " in row
-    assert "the built-in planner does not understand 'make it nicer'" in row
+    assert row.endswith("  make it nicer")
+    command = err.removeprefix("Why one was refused: mak ").split()
+    assert main(desk.at(*command)) == 0
+    assert "does not understand 'make it'" in capsys.readouterr().out
 
 
 def test_undo_keeps_what_was_written_since_in_other_nodes(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mak import __version__
 from mak.cli import installed
 from mak.cli.installed import By, Installed, Newest, newest
 from mak.cli.main import main
@@ -123,6 +124,9 @@ def test_an_installation_by_uv_is_updated_to_the_newest_release(
     notes = installation(git_record(origin, old), True)
     assert main(["update", "--check"]) == 0
     assert not notes.exists()
+    told = capsys.readouterr().err
+    assert f"This is MAK {__version__} ({old[:10]}), installed by uv tool\n" in told
+    assert "Next: mak update, which runs: uv tool install --force 'mak-kernel @ git+file" in told
     assert main(["update"]) == 0
     said = "tool install --force mak-kernel @ git+file://{}@v0.2.0\n"
     assert notes.read_text() == said.format(origin)
@@ -163,4 +167,7 @@ def test_any_other_installation_is_told_how(
 def test_a_checkout_is_told_to_pull(installation: Callable[..., Path], capsys: Capture) -> None:
     installation({"url": "file:///src/mak", "dir_info": {"editable": True}}, True)
     assert main(["update"]) == 0
-    assert "Next: git -C /src/mak pull" in capsys.readouterr().err
+    assert capsys.readouterr().err.splitlines() == [
+        f"This is MAK {__version__}, from the checkout in /src/mak",
+        "To update it: git -C /src/mak pull",
+    ]

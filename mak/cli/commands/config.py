@@ -13,12 +13,12 @@ from mak.errors import UsageError
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_actions(parser, ACTIONS)
+    add_actions(parser, ACTIONS, SHOW)
 
 
 def run(args: Namespace) -> int:
     """Carry out an action."""
-    return run_action(args, ACTIONS)
+    return run_action(args, ACTIONS, SHOW)
 
 
 def _where(parser: ArgumentParser) -> None:
@@ -39,6 +39,8 @@ def _show(args: Namespace) -> int:
         terminal.write_json({"file": found.path and str(found.path), "settings": settings})
     else:
         terminal.write_data(f"# {origin}\n{dump_yaml(settings).rstrip()}")
+        if found.path is None:
+            terminal.write_note("Next: mak config init writes a file to change them in")
     return EXIT_DONE
 
 
@@ -111,8 +113,9 @@ def _init(args: Namespace) -> int:
     return EXIT_DONE
 
 
+SHOW = Command("show", "print the settings that hold, and their file", _where, _show)
 ACTIONS = (
-    Command("show", "print the settings that hold, and their file", _where, _show),
+    SHOW,
     Command("path", "print where settings are looked for, first choice first", _where, _path),
     Command("check", "read the settings and the model specs in them", _where, _check),
     Command("init", "write a file to start from", _init_arguments, _init),

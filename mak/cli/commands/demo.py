@@ -71,6 +71,7 @@ def run(args: Namespace) -> int:
         f"{mak} undo {view.progress.run}",
     ):
         terminal.write_note(f"  {command}")
+    terminal.write_note(f"It stays there until you remove it: rm -rf {shlex.quote(str(folder))}")
     return code if passed else code or EXIT_FAILED
 
 

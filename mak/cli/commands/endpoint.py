@@ -37,12 +37,12 @@ _NUMBERS = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_actions(parser, ACTIONS)
+    add_actions(parser, ACTIONS, LIST)
 
 
 def run(args: Namespace) -> int:
     """Carry out an action."""
-    return run_action(args, ACTIONS)
+    return run_action(args, ACTIONS, LIST)
 
 
 def _id(parser: ArgumentParser) -> None:
@@ -328,9 +328,10 @@ def _test(args: Namespace) -> int:
     return EXIT_DONE if said[-1][0] else EXIT_FAILED
 
 
+LIST = Command("list", "show all that can be asked, and which have their key", add_json, _list)
 ACTIONS = (
     Command("add", "write down an endpoint", _add_fields, _add, DETAILS),
-    Command("list", "show all that can be asked, and which have their key", add_json, _list),
+    LIST,
     Command("show", "print what is written down about one", _id_and_json, _show),
     Command("edit", "change what is written down about one", _fields, _edit),
     Command("test", "list its models and ask one of them a word", _test_arguments, _test),

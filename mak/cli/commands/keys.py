@@ -20,12 +20,12 @@ _NOT_AN_ARGUMENT = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_actions(parser, ACTIONS)
+    add_actions(parser, ACTIONS, LIST)
 
 
 def run(args: Namespace) -> int:
     """Carry out an action."""
-    return run_action(args, ACTIONS)
+    return run_action(args, ACTIONS, LIST)
 
 
 def _name_argument(parser: ArgumentParser) -> None:
@@ -141,9 +141,10 @@ def _remove(args: Namespace) -> int:
     return EXIT_DONE
 
 
+LIST = Command("list", "show which keys there are and where from, never values", add_json, _list)
 ACTIONS = (
     Command("set", "store a key: it is asked for, or read from stdin", _name_argument, _set),
-    Command("list", "show which keys there are and where from, never values", add_json, _list),
+    LIST,
     Command("remove", "take a key out of the file", _name_argument, _remove),
 )
 

@@ -18,14 +18,17 @@ ROOM = 8_000
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_config(parser)
-    add_json(parser)
-    add_actions(parser, ACTIONS, required=False)
+    add_actions(parser, ACTIONS, FIND)
 
 
 def run(args: Namespace) -> int:
     """List what runs here, or carry out an action."""
-    return run_action(args, ACTIONS) if args.action else _find(args)
+    return run_action(args, ACTIONS, FIND)
+
+
+def _find_arguments(parser: ArgumentParser) -> None:
+    add_config(parser)
+    add_json(parser)
 
 
 def _find(args: Namespace) -> int:
@@ -129,6 +132,7 @@ def _remember(args: Namespace) -> int:
     return EXIT_DONE
 
 
+FIND = Command("find", "list what runs here", _find_arguments, _find)
 ACTIONS = (Command("url", "remember a host to look at, or list them", _url_arguments, _remember),)
 
 COMMAND = Command(

@@ -10,7 +10,7 @@ from mak.cli.options import add_json, add_work_dir, positive, work_dir
 
 #: Runs that are listed unless more are asked for.
 LIMIT = 20
-#: Characters of a request, or of the reason why there was no plan, in the list.
+#: Characters of a request in the list.
 WIDTH = 60
 
 
@@ -52,6 +52,8 @@ def run(args: Namespace) -> int:
     head = ("RUN", "STARTED", "STATE", "TASKS", "COST", "REQUEST")
     rows = terminal.columns([head, *(record.row(WIDTH) for record in records)])
     terminal.write_data("\n".join(rows))
+    if refused := next((record for record in records if record.is_refused), None):
+        terminal.write_note(f"Why one was refused: mak show {refused.run}")
     if len(runs) > len(records):
         terminal.write_note(f"{len(runs) - len(records)} older runs: mak log -n {len(runs)}")
     return EXIT_DONE

@@ -114,7 +114,8 @@ def _write(endpoint: Endpoint, catalog: Catalog, rows: list[dict[str, Any]]) -> 
         day = time.strftime("%Y-%m-%d", time.gmtime(listing.fetched))
         origin = f"fetched on {day}"
     else:
-        origin = "comes with MAK; mak models --refresh fetches it" if rows else "no list yet"
+        kept = "comes with MAK" if rows else "no list yet"
+        origin = f"{kept}; mak models {endpoint.id} --refresh fetches it"
     terminal.write_note(f"{endpoint.title or endpoint.id} ({endpoint.url}): {origin}", "bold")
     if listing.failed and listing.reason:
         terminal.write_note(f"  the last try went wrong: {listing.reason}", "yellow")

@@ -21,6 +21,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Plan a request: the plan file goes to stdout, what a person should know to stderr."""
+    from mak.store.repository import Repository
+
+    # Where there is none, nothing else is worth a word.
+    repository = Repository.open(work_dir(args), branch=args.branch, write=False)
     if not args.task.strip():
         raise UsageError("--task is empty", hint='mak plan --task "what to do"')
     from mak.cli import planfile
@@ -38,7 +42,7 @@ def run(args: Namespace) -> int:
     view = open_view()
     begin(settings, (planner(settings),), view.say)
     options = launch(settings, args, view)
-    with Store.open(work_dir(args), branch=args.branch, write=False) as store:
+    with Store(repository) as store:
         review = Interrupts(view.say).run(lambda: make_plan(store, args.task.strip(), options))
     view.close()
     if review is None:

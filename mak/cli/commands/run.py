@@ -48,6 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Carry out a run."""
+    from mak.store.repository import Repository
+
+    # Where there is none, nothing else is worth a word; where there is one, nothing is written yet.
+    Repository.open(work_dir(args), branch=args.branch, write=False)
     recovers = args.recover is not None
     if not args.no_review and not recovers and not terminal.can_ask():
         raise UsageError(

@@ -34,14 +34,17 @@ def run(args: Namespace) -> int:
                 "command": command,
             }
         )
-    terminal.write_note(f"This is MAK {here.version}{here.at}, installed by {here.by.value}")
+    terminal.write_note(f"This is {here}")
     if newest.is_in(here):
         terminal.write_note(f"It is the newest: {newest.name}")
         return EXIT_DONE
     if newest.name:
         terminal.write_note(f"The newest is {newest.name}")
-    if args.check or here.by is not installed.By.UV:
-        terminal.write_note(f"Next: {shlex.join(command)}")
+    if here.by is not installed.By.UV:
+        terminal.write_note(f"To update it: {shlex.join(command)}")
+        return EXIT_DONE
+    if args.check:
+        terminal.write_note(f"Next: mak update, which runs: {shlex.join(command)}")
         return EXIT_DONE
     return EXIT_DONE if installed.carry_out(command) else EXIT_FAILED
 
