@@ -143,7 +143,7 @@ class Plain:
     def __init__(self) -> None:
         self._session: Session | None = None
         self._is_set_up = False
-        self._remember: Callable[[], None] = lambda: None
+        self._remember: Callable[[str], None] = lambda line: None
 
     def belongs_to(self, session: Session) -> None:
         """Complete what that session knows; nothing of it is shown beside what is typed."""
@@ -155,7 +155,7 @@ class Plain:
             self._is_set_up = True
             self._read_line_by_line()
         line = input(MARK)
-        self._remember()
+        self._remember(line)
         return line
 
     def _read_line_by_line(self) -> None:
@@ -170,6 +170,7 @@ class Plain:
         with suppress(OSError):
             readline.read_history_file(path)
         readline.set_history_length(LINES)
+        readline.set_auto_history(False)
         self._remember = partial(_write_history, path)
 
         def complete(begun: str, state: int) -> str | None:
@@ -252,7 +253,20 @@ def _history() -> History:
         path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+
+    class Kept(FileHistory):
+        def store_string(self, string: str) -> None:
+            if not _is_secret(string):
+                super().store_string(string)
+
+    return Kept(path)
+
+
+def _is_secret(line: str) -> bool:
+    """Whether a line holds what may be a key, which no history should keep."""
+    from mak.config import looks_like_key
+
+    return any(map(looks_like_key, line.split()))
 
 
 def _history_file(name: str) -> Path:
@@ -262,9 +276,12 @@ def _history_file(name: str) -> Path:
     return folder / name
 
 
-def _write_history(path: Path) -> None:
+def _write_history(path: Path, line: str) -> None:
     import readline
 
+    if not line.strip() or _is_secret(line):
+        return
+    readline.add_history(line)
     with suppress(OSError):
         readline.write_history_file(path)
 

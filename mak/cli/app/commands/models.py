@@ -38,5 +38,5 @@ SLASH = Slash(
     run,
     "<spec>…",
     complete,
-    instead_of=("run --models",),
+    instead_of=("run --models", 'run --task "…" --models'),
 )
