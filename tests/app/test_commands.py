@@ -43,9 +43,9 @@ KEY = "sk-canary-0123456789"
 
 
 def say(terminal: Terminal, typed: str, *shown: str) -> str:
-    """Type a line, and wait for what is shown below it."""
+    """Type a line, and wait for what is shown below it; a long one may be broken."""
     terminal.type(f"{typed}{ENTER}")
-    return terminal.wait(*shown, after=f"> {typed}")
+    return terminal.wait(*shown, after=f"> {typed[:50]}")
 
 
 def files(*folders: Path) -> dict[str, bytes]:
@@ -112,7 +112,7 @@ def test_what_writes_no_file_says_so_by_saying_nothing(
 
 def test_status_says_all_that_holds(open_app: Open, root: Path, home: Path) -> None:
     (root / "a.py").write_text("")
-    terminal = open_app(ready="main, 1 changed")
+    terminal = open_app(ready="main, 1 changed", columns=200)
     say(
         terminal,
         "/status",
@@ -172,7 +172,7 @@ def test_work_dir_goes_to_another_repository(
 ) -> None:
     other = make_repo({"x.py": "def f():\n    return 1\n", "sub/y.py": ""}, "other")
     git(other, "checkout", "-q", "-b", "elsewhere")
-    terminal = open_app()
+    terminal = open_app(columns=200)
     say(terminal, "/work-dir ../other", f"The work dir is {other}")
     terminal.wait("elsewhere, clean")
     say(terminal, "/plan rename function x.f to g", "writes   x.py::f#api")

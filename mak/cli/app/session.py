@@ -98,7 +98,8 @@ class Session:
 
         command, args = parse(argv)
         self._settle(args, argv)
-        lent = self.keyboard.lent() if argv[0] == "keys" else nullcontext()
+        asks = argv[:2] == ("keys", "set")
+        lent = self.keyboard.lent() if asks else nullcontext()
         with lent, terminal.speaking(reword=here):
             code = command.run(args)
         self.watch.poke()
