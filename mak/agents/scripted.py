@@ -24,7 +24,7 @@ from mak.errors import AgentErrorKind, UsageError
 from mak.model import Reply, ReplyStatus, Usage
 from mak.providers.request import NoAnswer
 
-_HINT = "how scripts are written: docs/guides/models.md, Answers from a script"
+_HINT = "how scripts are written: docs/reference/model-specs.md"
 
 
 class _Part(BaseModel):
