@@ -145,7 +145,7 @@ def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, lis
             needs = list(range(number))
         sites = _found(after, intent) if needs else first
         if isinstance(sites, Refusal):
-            raise PlanError(sites.told, hint=_DOUBT if sites.is_doubt else "")
+            raise PlanError(sites.told, hint=_DOUBT if sites.receivers else "")
         if not sites.paths:
             raise PlanError(f"{sites.sentence}: there is nothing to change")
         found.append((sites, needs))

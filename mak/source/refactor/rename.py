@@ -290,7 +290,8 @@ class _MethodRename:
         group = family(self.names, self.home)
         doubts = doubtful(self.names, group)
         if doubts:
-            return Refusal(f"{sentence}: these places may mean it or something else", doubts)
+            said = f"{sentence}: these places may mean it or something else"
+            return Refusal(said, doubts, receivers=True)
         self.clashes(group)
         for path in self.names.index.mentioning(self.old):
             facts = self.names.facts(path)

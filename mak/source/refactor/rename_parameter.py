@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.source.facts import BindingKind, Call, Definition, Facts, ParameterKind
 from mak.source.hierarchy import Doubt, doubtful_uses, spell
 from mak.source.names import line_of, node_at
+from mak.source.refactor.escapes import escapes
 from mak.source.refactor.rename import between, captured
 from mak.source.refactor.signature import Signature, Site, signature
 from mak.source.refactor.sites import Refusal, Sites, Survey
@@ -29,6 +30,8 @@ _REQUESTS = tuple(
         rf"(?:of|in|for)\s+{_TARGET}",
     )
 )
+#: Places where a function is handed on that are named.
+_SHOWN = 3
 _BY_KEYWORD = (ParameterKind.NORMAL, ParameterKind.KEYWORD)
 #: Decorators that leave a function's parameters as they are.
 _TRANSPARENT = frozenset(
@@ -111,10 +114,20 @@ class _ParameterRename:
         for path, facts, definition, _ in kinds:
             self.definition(path, facts, definition)
         if any(kind in _BY_KEYWORD for *_, kind in kinds):
-            doubts = tuple(self.keyword_doubts())
+            sites = tuple(self.function.sites())
+            handed = escapes(self.names, sites, self.old)
+            doubts = dict.fromkeys((*self.keyword_doubts(), *handed.doubts))
             if doubts:
-                return Refusal(f"{sentence}: these places may pass it by keyword", doubts)
-            for site in self.function.sites():
+                given = _list(handed.handed)
+                why = f"it is handed on as a value ({given}), and " if handed.doubts else ""
+                said = f"{sentence}: {why}these places may pass it by keyword"
+                return Refusal(said, tuple(doubts), receivers=not handed.doubts)
+            if handed.handed:
+                self.survey.remark(
+                    f"the function is handed on as a value ({_list(handed.handed)}); "
+                    f"see to it that nobody calls it there with {self.old}= or **"
+                )
+            for site in sites:
                 self.site(site)
         return self.survey.sites(sentence)
 
@@ -194,3 +207,8 @@ class _ParameterRename:
             self.old in [p.name for p in definition.parameters[: call.positional]]
             for _, _, definition in self.function.definitions()
         )
+
+
+def _list(places: Sequence[Doubt]) -> str:
+    shown = "; ".join(map(str, places[:_SHOWN]))
+    return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown

@@ -44,6 +44,8 @@ class Refusal:
     reason: str
     #: Where the trouble is, or what else may be meant.
     places: tuple[Doubt | str, ...] = ()
+    #: Whether the trouble is that receivers are not known, which annotations may tell.
+    receivers: bool = False
 
     def __str__(self) -> str:
         shown = self._shown()
@@ -54,11 +56,6 @@ class Refusal:
         """As ``str``, with one place to a line."""
         shown = self._shown()
         return "\n  ".join((f"{self.reason}:", *shown)) if len(shown) > 1 else str(self)
-
-    @property
-    def is_doubt(self) -> bool:
-        """Whether it cannot be proved what is meant at some places."""
-        return any(isinstance(place, Doubt) for place in self.places)
 
     def _shown(self) -> list[str]:
         shown = [str(place) for place in self.places[:_SHOWN]]

@@ -1,0 +1,2 @@
+import w
+assert w.start() == (1, 2)
