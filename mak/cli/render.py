@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mak.cli.lines import count, first, money, short, some
 from mak.cli.progress import Progress
 from mak.cli.runs import next_command
-from mak.cli.story import used
+from mak.cli.story import shares, used
 from mak.events import Planned
 from mak.model import LEFT, NodeId, Outcome, RunState, Task, TaskState, branch_name
 
@@ -155,6 +155,7 @@ def outcome(
         yield Styled("Left to a person", "bold yellow")
         yield from (Styled(f"  {text}", "yellow") for text in first(left))
     yield Styled(f"Used: {used(ended.usage)}")
+    yield from (Styled(f"  {text}") for text in shares(ended.spent))
     yield Styled(f"Next: {next_command(ended.run, ended.state)}")
 
 

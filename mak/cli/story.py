@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from mak.cli.lines import count, first, line, money, seconds, tokens
+from mak.cli.lines import count, first, line, money, seconds, short, some, tokens
 from mak.cli.record import Record
 from mak.cli.reports.report import page
 from mak.cli.runs import next_command, when
@@ -65,24 +65,32 @@ def run(record: Record) -> Iterator[str]:
     yield ""
     usage = outcome.usage if outcome else record.progress().usage
     yield f"used     {used(usage)}"
-    yield from _shares(record.spent)
+    yield from (f"{'':<8} {text}" for text in shares(record.spent))
     if record.undone:
         yield f"undone   by {record.undone[:10]}"
     elif following := _next(record):
         yield f"next     {following}"
 
 
-def _shares(spent: Sequence[Spend]) -> Iterator[str]:
-    """Tell who took how much, where it was more than one: models, then waves."""
-    models, waves = spent_by(spent, "model"), spent_by(spent, "wave")
+def shares(spent: Sequence[Spend]) -> Iterator[str]:
+    """Tell who took how much, where it was more than one: models, waves, then the largest tasks."""
+    models, waves, tasks = (
+        {key: usage for key, usage in spent_by(spent, name).items() if key and _size(usage)}
+        for name in ("model", "wave", "task")
+    )
     if len(models) > 1:
-        yield from (f"{'':<8} {model}: {used(usage)}" for model, usage in models.items())
+        yield from (f"{model}: {used(usage)}" for model, usage in models.items())
     if len(waves) > 1:
-        names = (("planning" if wave == "0" else f"wave {wave}") for wave in waves)
-        yield from (
-            f"{'':<8} {name}: {used(usage)}"
-            for name, usage in zip(names, waves.values(), strict=True)
-        )
+        for wave, usage in waves.items():
+            yield f"{'planning' if wave == '0' else f'wave {wave}'}: {used(usage)}"
+    if len(tasks) > 1:
+        largest = sorted(tasks.items(), key=lambda item: -_size(item[1]))
+        told = tuple(f"{task} {short(_size(usage))}" for task, usage in largest)
+        yield f"tokens by task: {some(told)}"
+
+
+def _size(usage: Usage) -> int:
+    return usage.input + usage.output
 
 
 def findings(found: Sequence[Finding]) -> Iterator[str]:

@@ -7,19 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.first_run import INTRO, PARTS, SHOP, TARGET, Terminal, anthropic, no_key, typed
+from tests.first_run import INTRO, PARTS, SHOP, TARGET, Terminal, typed
 
 PAGE = TARGET.read_text()
 
 
-#: The others differ in who answers.
-DEFAULT = (anthropic, no_key)
-
-
-@pytest.mark.parametrize(
-    "part",
-    [pytest.param(p, marks=() if p in DEFAULT else pytest.mark.slow, id=p.__name__) for p in PARTS],
-)
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_the_guide_is_what_a_newcomer_sees(part: Callable[[Terminal], None]) -> None:
     assert typed(part) in PAGE, "make guide"
 
