@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo material transcript guide slashes catalog test test-slow check lint format lock clean
+.PHONY: help demo material transcript guide screens slashes catalog test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -25,6 +25,7 @@ help:
 	@echo 'make material   download the real packages that tests work on (make test does it)'
 	@echo 'make transcript write docs/transcripts/real-package.md anew'
 	@echo 'make guide      write docs/guides/first-run.md anew'
+	@echo 'make screens    write the pictures of the app in docs/screens anew'
 	@echo 'make slashes    write the table of slash commands in docs/guides/app.md anew'
 	@echo 'make catalog    write the list of models that comes with MAK anew'
 	@echo 'make clean      remove .venv, caches and that material'
@@ -39,6 +40,10 @@ material: .venv/.installed
 # The first run of a newcomer, written down.
 guide: .venv/.installed
 	$(PY) -m tests.first_run
+
+# The app as a terminal shows it.
+screens: .venv/.installed
+	$(PY) -m tests.screens
 
 # The slash commands of the app, from their registry.
 slashes: .venv/.installed

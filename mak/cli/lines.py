@@ -58,7 +58,7 @@ def line(event: Event) -> Line:
             return Line("recover" if recovered else "run", text, "bold")
         case PlanAsked(model, attempt, reason):
             again = f", attempt {attempt}: {reason}" if attempt > 1 else ""
-            return Line("plan", f"asking {model}{again}")
+            return Line("plan", f"asking {spec(model)}{again}")
         case Planned(levels, _, usage, _):
             tasks = sum(len(level) for level in levels)
             waves = count(len(levels), "wave")
@@ -70,13 +70,15 @@ def line(event: Event) -> Line:
             return Line("wait", f"{task}: {node} is held by {holder}", "yellow")
         case TaskStarted(task, attempt, model, nodes, _):
             again = f" (attempt {attempt})" if attempt > 1 else ""
-            return Line("start", f"{task}{again}: {model} on {some(nodes)}")
+            return Line("start", f"{task}{again}: {spec(model)} on {some(nodes)}")
         case ReplyParked(task, attempt, status, usage, reused):
             text = f"{task}: {status}{_after(tokens(usage))}"
             return Line("reply", text + (", kept from before" if reused else ""))
         case Spent(task, wave, model, usage):
             what = f"{task} in wave {wave}" if task else "planning"
-            return Line("spent", f"{what}: {model}{_after(tokens(usage))}, {money(usage.cost)}")
+            return Line(
+                "spent", f"{what}: {spec(model)}{_after(tokens(usage))}, {money(usage.cost)}"
+            )
         case ReplyRejected(task, attempt, check, reason):
             return Line("reject", f"{task} (attempt {attempt}): {check}: {reason}", "yellow")
         case TaskWidened(task, nodes, queued):
@@ -158,6 +160,18 @@ def short(number: int) -> str:
     if number < 999_950:
         return f"{number / 1_000:.1f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def spec(text: str) -> str:
+    """Return a model spec without the folder of a file, or the host of a server."""
+    name, colon, rest = text.partition(":")
+    rest = rest.rpartition("/")[2] if name in ("scripted", "replay") else rest
+    return f"{name}{colon}{rest.partition('@')[0]}"
+
+
+def bare(text: str) -> str:
+    """Return the model of a spec without its endpoint."""
+    return spec(text).partition(":")[2] or text
 
 
 def seconds(value: float) -> str:

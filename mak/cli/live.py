@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mak.cli import terminal
-from mak.cli.lines import count, line, money, seconds, short, tokens
+from mak.cli.lines import bare, count, line, money, seconds, short, spec, tokens
 from mak.cli.progress import Progress, Row
 from mak.events import (
     Event,
@@ -212,7 +212,7 @@ def _cells(row: Row, now: float, *, wide: bool) -> tuple[str, ...]:
     return (
         f"{row.agent or ''}",
         row.task,
-        row.model if wide else row.model.rpartition(":")[2],
+        spec(row.model) if wide else bare(row.model),
         seconds(now - row.since),
         f"{'~' if row.usage.estimated else ''}{short(used)}" if used else "",
         f"{row.phase} {row.node if wide else _FOLDERS.sub('', row.node)}{again}",

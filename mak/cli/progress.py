@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mak.cli.lines import spec
 from mak.events import (
     Event,
     PlanAsked,
@@ -75,7 +76,7 @@ class Progress:
                 self._prepare("" if recovered else "reading the repository", now)
             case PlanAsked(model, attempt, _):
                 again = f" (attempt {attempt})" if attempt > 1 else ""
-                self._prepare(f"{model} is planning{again}", now)
+                self._prepare(f"{spec(model)} is planning{again}", now)
             case Planned(levels, _, usage, _):
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mak.cli import terminal
-from mak.cli.lines import count, money, short
+from mak.cli.lines import bare, count, money, short, spec
 
 if TYPE_CHECKING:
     from mak.cli.app.session import Session
@@ -59,14 +59,18 @@ def _who(session: Session) -> Iterator[Part]:
     if chosen is None:
         return
     more = f" +{len(chosen.models) - 1}" if len(chosen.models) > 1 else ""
-    model = _model(chosen.models[0])
-    yield Form(f"{model}{more}"), *_shorter(_bare(model), "", more, (25, 30, 50, 60)), Form("", 90)
-    planner = _model(chosen.planner)
+    model = chosen.models[0]
+    yield (
+        Form(f"{spec(model)}{more}"),
+        *_shorter(bare(model), "", more, (25, 30, 50, 60)),
+        Form("", 90),
+    )
+    planner = chosen.planner
     if chosen.planner == chosen.models[0]:
         yield Form("planner same"), Form("", 20)
     else:
-        names = _shorter(_bare(planner), "planner ", "", (22, 28, 40, 58))
-        yield Form(f"planner {planner}"), *names, Form("", 72)
+        names = _shorter(bare(planner), "planner ", "", (22, 28, 40, 58))
+        yield Form(f"planner {spec(planner)}"), *names, Form("", 72)
     agents = count(chosen.max_agents, "agent")
     yield Form(agents), Form(f"{chosen.max_agents} ag.", 16), Form("", 70)
 
@@ -82,18 +86,6 @@ def _where(session: Session) -> Iterator[Part]:
     names = _shorter(place.branch, "", f", {state}", (0, 35, 52, 62))
     star = f"{_cut(place.branch, _NAMES[-1])}{'*' if place.changed else ''}"
     yield *names, Form(star, 85), Form("", 95)
-
-
-def _model(spec: str) -> str:
-    """Return a model spec without the folder of a file, or the host of a server."""
-    name, colon, rest = spec.partition(":")
-    rest = rest.rpartition("/")[2] if name in ("scripted", "replay") else rest
-    return f"{name}{colon}{rest.partition('@')[0]}"
-
-
-def _bare(model: str) -> str:
-    """Return a model without its endpoint."""
-    return model.partition(":")[2] or model
 
 
 def _shorter(name: str, before: str, after: str, costs: tuple[int, ...]) -> Iterator[Form]:

@@ -15,7 +15,7 @@ from mak.cli import person, terminal
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import History
-    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase
 
     from mak.cli.app.session import Session
 
@@ -95,6 +95,7 @@ class Lively:
             completer=WordCompleter(list(words)),
             complete_while_typing=False,
             bottom_toolbar=self._bar,
+            key_bindings=_clearing(),
         )
         try:
             with _wakeup_kept():
@@ -206,10 +207,10 @@ class Plain:
             return ""
 
 
-def _keys() -> KeyBindings:
+def _keys() -> KeyBindingsBase:
     """Return what Enter, Ctrl+J, Tab and Ctrl+C do."""
     from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 
     keys = KeyBindings()
 
@@ -234,6 +235,15 @@ def _keys() -> KeyBindings:
         else:
             buffer.insert_text(get_common_complete_suffix(buffer.document, found))
             buffer.start_completion()
+
+    return merge_key_bindings([keys, _clearing()])
+
+
+def _clearing() -> KeyBindings:
+    """Return what Ctrl+C does: it empties the line, and interrupts where there is nothing in it."""
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
 
     @keys.add("c-c")
     def clear(event: KeyPressEvent) -> None:
