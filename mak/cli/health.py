@@ -38,9 +38,12 @@ class Line:
     hint: str = ""
 
 
-def failed(about: str, error: MakError) -> Line:
-    """Return the line for something that could not be looked at, or is not as it has to be."""
-    return Line(State.FAIL, about, str(error), error.hint)
+def failed(about: str, error: MakError, hint: str = "") -> Line:
+    """Return the line for something that could not be looked at, or is not as it has to be.
+
+    `hint` is what to do where the error itself does not say it.
+    """
+    return Line(State.FAIL, about, str(error), error.hint or hint)
 
 
 def repository(work_dir: Path, settings: Settings | None) -> Iterator[Line]:
@@ -84,7 +87,7 @@ def _hidden(store: Store, settings: Settings) -> Iterator[Line]:
         paths = store.entries(store.tip())
         count = sum(bool(store.hidden.why(path)) for path in paths) if store.hidden else 0
     except MakError as error:
-        yield failed("files", error)
+        yield failed("files", error, "correct .makignore, or files in the configuration")
         return
     if store.hidden:
         yield Line(State.OK, "files", f"{count} of {len(paths)} are kept from agents")
@@ -194,7 +197,8 @@ def models(specs: Sequence[Spec], settings: Settings) -> Iterator[Line]:
             continue
         known = caveats_of(spec, settings.setup)
         for caveat in known:
-            yield Line(State.WARN, "model", f"{spec}: {caveat}")
+            others = f"other models: mak models {spec.endpoint.id}"
+            yield Line(State.WARN, "model", f"{spec}: {caveat}", others)
         if not known:
             yield Line(State.OK, "model", str(spec))
 

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from mak.errors import UsageError
 from mak.providers import secrets
+from mak.providers.connect import is_loopback
 from mak.providers.endpoints import PRESETS, Endpoint, Price, Wire
 from mak.providers.prices import Counts, Tariff
 from mak.providers.setup import Setup
@@ -29,7 +30,8 @@ class Access:
     #: The variable that the key came from; empty: there is none.
     key_name: str
     tariff: Tariff
-    #: Whether the server may drop the start of a long prompt without a word.
+    #: Whether it is a server of one's own, whose counts tell whether it has cut a prompt; gateways
+    #: count in ways of their own.
     cuts: bool
 
     def __repr__(self) -> str:
@@ -64,7 +66,7 @@ def access(endpoint: Endpoint, setup: Setup, model: str = "") -> Access:
         key or NO_KEY,
         key_name,
         tariff(endpoint, setup, model),
-        may_cut(endpoint, setup),
+        endpoint.local or is_loopback(url),
     )
 
 

@@ -303,6 +303,23 @@ def test_what_every_task_would_meet_holds_the_run_and_it_can_go_on(site, monkeyp
     assert usage["calls"] == site.server.streams == 4
 
 
+def test_ten_agents_on_one_quota_all_land(site):
+    """Thirteen requests where four are let through every half a second."""
+    names = [f"f{number}" for number in range(12)]
+    text = "\n\n".join(f"def {name}():\n    return 0\n" for name in names)
+    (site.root / "many.py").write_text(text)
+    git(site.root, "add", "-A")
+    git(site.root, "commit", "-qm", "many")
+    tasks = [{"id": n, "goal": f"{n} is 1", "writes": [f"many.py::{n}"]} for n in names]
+    site.server.scripts = {PLANNER: [Turn(json.dumps({**PLAN, "tasks": tasks}))]} | {
+        f"n1 = many.py::{name}>": [answer(f"def {name}():\n    return 1\n")] for name in names
+    }
+    site.server.quota = (4, 0.5)
+    assert site.run(config="max_agents: 10\n") == 0, site.said
+    assert site.document["usage"]["calls"] == site.server.streams == 13
+    assert (site.root / "many.py").read_text() == text.replace("return 0", "return 1")
+
+
 #: Tasks that depend on nothing, to be done by two models in turn: net and count by the first.
 SIDE_BY_SIDE = {**PLAN, "tasks": [{**task, "depends_on": []} for task in PLAN["tasks"]]}
 

@@ -71,7 +71,7 @@ def _look(args: Namespace) -> Iterator[Line]:
     try:
         settings = read_settings(args, check=False)
     except UsageError as error:
-        yield health.failed("config", error)
+        yield health.failed("config", error, "correct it; mak config check reads it again")
         yield from health.repository(work_dir(args), None)
         return
     yield from health.repository(work_dir(args), settings)
