@@ -8,7 +8,9 @@
     ├── RepositoryRefused    this repository, in this state, cannot be written safely
     ├── StoreError           Git objects, refs, index or working tree did not do as told
     │   └── LockHeld         somebody else holds what is needed (carries node and holder)
-    └── AgentError           an agent gave no answer at all (carries its kind)
+    ├── AgentError           an agent gave no answer at all (carries its kind)
+    └── GitHubError          GitHub refused, or cannot be reached (carries the status)
+        └── AnswerLost       whether a write was done is unknown: look before doing it again
     MakBug                   an invariant does not hold; exit 3, please report
 
 Refusals, findings and rejected edits are data (`mak.model`), never exceptions.
@@ -98,6 +100,19 @@ class AgentError(MakError):
         self.status = status
         #: Seconds the endpoint asked us to wait, when it did.
         self.retry_after = retry_after
+
+
+class GitHubError(MakError):
+    """GitHub did not do what was asked, or gave no answer."""
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        #: HTTP status, 0 when there was none.
+        self.status = status
+
+
+class AnswerLost(GitHubError):
+    """A write may have been done: its answer did not come."""
 
 
 class MakBug(Exception):

@@ -37,11 +37,10 @@ def get_permission(call: Call) -> Answer:
 def get_content(call: Call) -> Answer:
     """Return a file of a commit."""
     path, ref = call.arguments["path"], call.query.get("ref", "main")
-    try:
-        text = call.repository.git("show", f"{ref}:{path}").encode()
-        sha = call.repository.git("rev-parse", f"{ref}:{path}")
-    except RuntimeError:
-        raise Refused(404, "Not Found") from None
+    text = call.repository.file(ref, path)
+    if text is None:
+        raise Refused(404, "Not Found")
+    sha = call.repository.git("rev-parse", f"{ref}:{path}")
     url = f"{call.shapes.url}{REPO}/contents/{path}"
     name = path.rpartition("/")[2]
     links = {"git": url, "html": url, "self": url}

@@ -170,7 +170,7 @@ class FakeGitHub:
         return app
 
     async def _rest(self, request: Request) -> Response:
-        path = request.url.path
+        path = request.scope["raw_path"].decode()
         content = await request.body()
         body = json.loads(content) if content else None
         with self._lock:
@@ -207,6 +207,8 @@ class FakeGitHub:
                 document, headers = _page(document, request)
             schema = contract.response_schema(operation, status) if status < 300 else None
             document = fill(contract.rest(), schema, document, self.url)
+            if "full+json" in request.headers.get("accept", ""):
+                document = _full(document)
             self.violations += [
                 f"{request.method} {path}: answer {status}: {error}"
                 for error in contract.wrong_response(operation, status, document)
@@ -303,6 +305,18 @@ def _error(refused: Refused) -> dict[str, Any]:
     if refused.errors:
         document["errors"] = list(refused.errors)
     return document
+
+
+def _full(document: Any) -> Any:
+    """Return a document with every text also as HTML and plain, as that media type has them."""
+    if isinstance(document, list):
+        return [_full(inner) for inner in document]
+    if not isinstance(document, dict):
+        return document
+    whole = {key: _full(inner) for key, inner in document.items()}
+    if "body" in whole:
+        whole |= {"body_html": f"<p>{whole['body']}</p>", "body_text": whole["body"]}
+    return whole
 
 
 def _page(found: list[Any], request: Request) -> tuple[list[Any], dict[str, str]]:

@@ -73,7 +73,8 @@ class Shapes:
         """Return an installation of an App."""
         return {
             "id": installation.id,
-            "account": self.user(installation.account),
+            # One description wants the account to be a person and an enterprise at once.
+            "account": {**self.user(installation.account), "name": "", "slug": ""},
             "app_id": installation.app.id,
             "app_slug": installation.app.slug,
             "target_id": installation.account.id,
@@ -98,6 +99,8 @@ class Shapes:
             "archived": False,
             "default_branch": "main",
             "visibility": "public",
+            # Optional by the description, sent in this version, and github3.py relies on it.
+            "has_downloads": True,
             "url": f"{self.url}/repos/{repository.full_name}",
             "html_url": f"{self.url}/{repository.full_name}",
             "clone_url": f"{self.url}/{repository.full_name}.git",
@@ -114,6 +117,8 @@ class Shapes:
             "state_reason": None,
             "locked": False,
             "closed_at": time(issue.closed_at),
+            "closed_by": None,
+            "active_lock_reason": None,
             "comments": len(issue.comments),
             "labels": [self.label(repository, name) for name in issue.labels],
             "author_association": self._association(repository, issue.user),

@@ -403,6 +403,12 @@ class Repository:
         """Tell whoever listens what happened."""
         self.world.notify(self, event, action, what)
 
+    def file(self, ref: str, path: str) -> bytes | None:
+        """Return a file of a commit, or None where there is none."""
+        show = ["git", "cat-file", "blob", f"{ref}:{path}"]
+        done = subprocess.run(show, cwd=self.path, capture_output=True)
+        return done.stdout if done.returncode == 0 else None
+
     def git(self, *args: str, text: str | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run git in the repository and return what it printed."""
         identity = ("user.name=GitHub", "user.email=noreply@example.org")

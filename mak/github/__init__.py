@@ -1,0 +1,1 @@
+"""GitHub: what people say there, what MAK answers, and the interfaces it goes through."""
