@@ -342,7 +342,7 @@ async def _reviewed(
     again: Callable[[Review, str], Awaitable[Review]] | None = None,
 ) -> Plan | None:
     """Return the plan that was approved and may be written, or None."""
-    first = {task.id for task in review.plan.tasks}
+    first = {task.id: task for task in review.plan.tasks}
     _refuse_in_the_way(store, review.plan, options)
     while options.review is not None:
         decision = await options.review(review)
@@ -351,7 +351,7 @@ async def _reviewed(
             return None
         if decision.remark:
             review = await _asked_again(store, review, decision.remark, options, again)
-            first = {task.id for task in review.plan.tasks}
+            first = {task.id: task for task in review.plan.tasks}
             continue
         if decision.plan is None:
             break
@@ -361,13 +361,15 @@ async def _reviewed(
         _refuse_in_the_way(store, review.plan, options)
     if options.review is not None:
         _refuse_in_the_way(store, review.plan, options)  # a review takes as long as it takes
-    kept = {task.id for task in review.plan.tasks}
-    dropped = tuple(sorted(first - kept))
+    dropped = tuple(sorted(first.keys() - {task.id for task in review.plan.tasks}))
     emit(events.Reviewed(approved=True, dropped=dropped))
     if dropped and review.plan.atomic:
         of = f"{len(dropped)} of its {len(first)} tasks {'was' if len(dropped) == 1 else 'were'}"
         emit(events.Remark(f"this plan lands as a whole; {of} dropped"))
-    return review.plan
+    kept = {node.node for task in review.plan.tasks for node in (*task.writes, *task.creates)}
+    gone = (node for task in dropped for node in (*first[task].writes, *first[task].creates))
+    left_out = tuple(dict.fromkeys(node for node in gone if node.node not in kept))
+    return replace(review.plan, dropped=left_out)
 
 
 async def _asked_again(

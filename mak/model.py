@@ -241,6 +241,8 @@ class Plan:
     #: Whether callers that a declared signature change would break are in it, as far and in such
     #: order as is wanted: MAK adds no task for them and moves none.
     complete: bool = False
+    #: What tasks were to write that a person took out at review: no other task gets it instead.
+    dropped: tuple[NodeId, ...] = ()
 
     def task(self, task_id: str) -> Task:
         """Return the task with this id; raise KeyError."""

@@ -424,6 +424,10 @@ class Waves:
         if blocked:
             self._fail(task.id, f"it needs {', '.join(blocked)}, which has uncommitted changes")
             return
+        if dropped := [node for node in wider.writes if self._is_dropped(node)]:
+            what = f"{', '.join(map(str, dropped))}, whose task was taken out at review"
+            self._again(task.id, reply, "dropped", f"do without {what}. {wider.reason}")
+            return
         if turn.widened >= WIDENINGS:
             self._fail(task.id, f"it still needs {', '.join(names)}. {wider.reason}")
             return
@@ -473,6 +477,13 @@ class Waves:
         for task in self.held:
             waiting.setdefault(self.turns[task].reason, []).append(task)
         return "; ".join(f"{', '.join(tasks)}: {why}" for why, tasks in waiting.items())
+
+    def _is_dropped(self, node: NodeId) -> bool:
+        """Whether a person took out the task that was to write a node, or what holds it."""
+        return any(
+            node.node == gone.node or node in gone.containers or gone in node.containers
+            for gone in self.plan.dropped
+        )
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason

@@ -122,6 +122,9 @@ class PlanFile(_Part):
             "is wanted; else MAK adds tasks for them, after the change."
         ),
     )
+    dropped: list[_Node] = Field(
+        default=[], description="What no task may be given, since its tasks were taken out."
+    )
     tasks: list[TaskDocument] = Field(description="In the order in which they should be preferred.")
 
 
@@ -144,6 +147,7 @@ def parse_plan(data: Any) -> Plan:
         tuple(found.decisions),
         found.atomic,
         found.complete,
+        tuple(map(NodeId.parse, found.dropped)),
     )
 
 
@@ -154,6 +158,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "decisions": list(plan.decisions),
         "atomic": plan.atomic,
         **({"complete": True} if plan.complete else {}),
+        **({"dropped": list(map(str, plan.dropped))} if plan.dropped else {}),
         "tasks": [
             {
                 "id": task.id,

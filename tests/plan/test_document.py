@@ -61,7 +61,7 @@ def test_all_but_id_goal_and_tasks_may_be_left_out() -> None:
         ({"tasks": [], "decisons": []}, "unknown key 'decisons'; did you mean 'decisions'?"),
         (
             {"tasks": [], "zzz": 1},
-            "unknown key 'zzz'; known: request, decisions, atomic, complete, tasks",
+            "unknown key 'zzz'; known: request, decisions, atomic, complete, dropped, tasks",
         ),
         ({"tasks": [{"goal": "g"}]}, "task number 1: id is missing"),
         ({"tasks": [{"id": "t1"}]}, "task t1: goal is missing"),

@@ -10,6 +10,7 @@ import pytest
 from mak import events, kernel
 from mak.config import Config
 from mak.model import Outcome, Plan, RunState
+from mak.runlog import read_plan
 from mak.store import Store
 from tests.road.conftest import Road
 
@@ -52,12 +53,22 @@ def test_a_rename_without_one_of_its_files_never_lands_in_part(make_road, path):
     """The importers asked for a name that nothing defined, or kept one that was gone."""
     road = make_road(FILES)
     outcome = cut(road, path)
-    after = {name: road.text(name) for name in FILES}
-    renamed = {name: text.replace("STRING", "TEXT") for name, text in FILES.items()}
-    # Whoever takes a name that goes is granted what takes it, and may bring it along.
-    assert (outcome.state, after) in ((RunState.FAILED, FILES), (RunState.DONE, renamed))
+    assert outcome.state is RunState.FAILED
+    assert {name: road.text(name) for name in FILES} == FILES
     remarks = [event.text for event in road.of(events.Remark)]
     assert "this plan lands as a whole; 1 of its 3 tasks was dropped" in remarks
+
+
+def test_what_a_person_took_out_is_granted_to_nobody(make_road):
+    """A task that needed the node of a dropped one was widened to it, as if nobody had decided."""
+    road = make_road(FILES)
+    outcome = cut(road, "p/use.py")
+    (failed,) = (task for task in outcome.tasks.values() if "p/use.py" in task.reason)
+    assert "do without p/use.py::f, whose task was taken out at review" in failed.reason
+    assert road.of(events.TaskWidened) == []
+    with Store.open(road.root, write=False) as store:
+        plan = read_plan(store, outcome.run)
+    assert [str(node) for node in plan.dropped] == ["p/use.py::f"]
 
 
 def test_a_rename_whose_definition_is_dropped_says_what_is_missing(make_road):
