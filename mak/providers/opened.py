@@ -25,6 +25,8 @@ def opened(spec: Spec, policy: Policy, setup: Setup, session: Session) -> Client
     known = learned(setup.learned)
     if spec.name == REPLAY:
         replay = Replay(Path(spec.rest))
+        if session.limits.usd is not None and not replay.is_priced:
+            raise _unpriced(spec, "what its answers have cost")
         steps = ladder(replay.endpoint, "", replay.rungs, known)
         gate_ = gate(replay.endpoint, "", policy.concurrency)
         return Client(replay, spec.text, policy, gate_, steps, session, lambda counts: 0.0)
@@ -33,11 +35,7 @@ def opened(spec: Spec, policy: Policy, setup: Setup, session: Session) -> Client
     found = access(spec.endpoint, setup, spec.rest)
     model = spec.rest
     if session.limits.usd is not None and found.tariff.cost(Counts(1, 1), model) is None:
-        raise UsageError(
-            f"opening {spec}: session.max_usd is set, and the price of {model} is not known",
-            hint="give its price under prices in the configuration, or limit tokens instead "
-            "(session.max_total_tokens)",
-        )
+        raise _unpriced(spec, f"the price of {model}")
     provider = connected(found, policy)
     steps = ladder(
         provider.endpoint,
@@ -57,6 +55,14 @@ def opened(spec: Spec, policy: Policy, setup: Setup, session: Session) -> Client
         lambda counts: found.tariff.cost(counts, model),
         spec.endpoint.context,
         Recording(setup.record).begin().add if setup.record else lambda request, completion: None,
+    )
+
+
+def _unpriced(spec: Spec, what: str) -> UsageError:
+    return UsageError(
+        f"opening {spec}: session.max_usd is set, and {what} is not known",
+        hint="give its price under prices in the configuration, or limit tokens instead "
+        "(session.max_total_tokens)",
     )
 
 

@@ -88,6 +88,12 @@ class Replay:
         self._answers = _read(path)
         self._told: dict[str, int] = defaultdict(int)
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether every answer says what it has cost."""
+        every = (answer for answers in self._answers.values() for answer in answers)
+        return all(answer.usage.cost is not None for answer in every)
+
     async def complete(self, model: str, request: Request, rung: Rung, tally: Tally) -> Completion:
         """Return the next answer to this question; the last one stays for all that follow."""
         await checkpoint()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from mak.errors import AgentErrorKind as Kind
+from mak.errors import UsageError
 from mak.model import Usage
 from mak.providers.request import NoAnswer
 
@@ -52,6 +53,14 @@ class Session:
     _open: int = 0
     _settled: anyio.Event | None = None
     _stopped: dict[tuple[str, str], NoAnswer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a limit in dollars for a run that has spent nobody knows how many."""
+        if self.limits.usd is not None and self.spent.cost is None:
+            raise UsageError(
+                "session.max_usd is set, and what the run has cost so far is not known",
+                hint="limit tokens instead (session.max_total_tokens, --max-tokens)",
+            )
 
     async def reserve(self, cost: Cost, what: str) -> None:
         """Set aside what a call may take; wait for calls under way where only they are in the way.

@@ -233,6 +233,23 @@ def test_money_is_only_limited_where_prices_are_known(site):
     assert site.server.seen == []
 
 
+def test_a_limit_in_dollars_is_refused_where_the_cost_so_far_is_not_known(site, tmp_path):
+    """The run, or the replay of it, was held at its first call."""
+    record = tmp_path / "run.jsonl"
+    site.server.scripts["n1 = shop.py::net"] = [Turn(status=401, body={"error": {}}), answer(NET)]
+    what = ("--task", "count up", "--models", "openai:model-x", "--record", str(record))
+    assert site.run(*what) == 1
+    asked = len(site.server.seen)
+    prices = 'prices: {"openai:model-x": {input: 1, output: 1}}\n'
+    assert site.run("--recover", "--max-usd", "5", config=prices) == 2
+    assert "what the run has cost so far is not known" in site.said
+    replayed = ("--task", "count up", "--models", f"replay:{record}", "--max-usd", "5")
+    assert site.run(*replayed) == 2
+    assert "what its answers have cost is not known" in site.said
+    assert len(site.server.seen) == asked
+    assert site.run("--recover", config=prices) == 0
+
+
 def test_what_a_run_spent_is_told_by_model_and_wave(site, capsys):
     what = ("--task", "count up", "--planner", "anthropic:model-p", "--models", "openai:model-x")
     assert site.run(*what) == 0
