@@ -84,7 +84,7 @@ def shares(spent: Sequence[Spend]) -> Iterator[str]:
         for wave, usage in waves.items():
             yield f"{'planning' if wave == '0' else f'wave {wave}'}: {used(usage)}"
     if len(tasks) > 1:
-        largest = sorted(tasks.items(), key=lambda item: -_size(item[1]))
+        largest = sorted(tasks.items(), key=lambda item: (-_size(item[1]), item[0]))
         told = tuple(f"{task} {short(_size(usage))}" for task, usage in largest)
         yield f"tokens by task: {some(told)}"
 

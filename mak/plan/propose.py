@@ -73,7 +73,8 @@ async def propose(
         prompt = first.again(reason, clean(answer.text, comments=False).text[:_ANSWER])
     raise PlanError(
         f"planning: asked {ASKS} times, no usable plan; at last: {reason}",
-        hint="say it in other words, or write the plan yourself: mak run --plan FILE",
+        hint="say it in other words, let another model plan (--planner), or write the plan "
+        "yourself: mak run --plan FILE",
     )
 
 

@@ -8,9 +8,11 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from mak.errors import UsageError
 from mak.providers import secrets
-from mak.providers.connect import is_loopback
+from mak.providers.connect import is_loopback, shown
 from mak.providers.endpoints import PRESETS, Endpoint, Price, Wire
+from mak.providers.faults import Asking
 from mak.providers.prices import Counts, Tariff
+from mak.providers.request import Rung
 from mak.providers.setup import Setup
 from mak.providers.spec import Spec
 
@@ -42,6 +44,11 @@ class Access:
         """Values that no message may hold."""
         values = (self.key, unquote(urlsplit(self.url).password or ""))
         return tuple(value for value in values if value != NO_KEY and len(value) >= _SHORTEST)
+
+    def asking(self, model: str, rung: Rung, usual_end: str = "") -> Asking:
+        """Return what the errors of one call tell about it."""
+        wanted = next(iter(self.endpoint.key_names), "")
+        return Asking(model, shown(self.url), rung, self.key_name, self.secrets, wanted, usual_end)
 
 
 def access(endpoint: Endpoint, setup: Setup, model: str = "") -> Access:

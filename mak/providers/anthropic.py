@@ -120,7 +120,7 @@ class AnthropicProvider:
         return None
 
     def _asking(self, model: str, rung: Rung) -> Asking:
-        return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
+        return self._access.asking(model, rung)
 
 
 def _published(info: Any) -> Published:

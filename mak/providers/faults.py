@@ -78,10 +78,14 @@ class Asking:
     model: str
     endpoint: str
     rung: Rung
-    #: Environment variable that holds the key; empty: none is needed.
+    #: Environment variable that the key came from; empty: none was sent.
     key_name: str
     #: Values that no text may hold.
     secrets: tuple[str, ...] = ()
+    #: Variable that a key would be read from; empty: none is.
+    key_wanted: str = ""
+    #: How base URLs of this wire mostly end.
+    usual_end: str = ""
 
     def clean(self, text: str) -> str:
         """Return `text` on one line, short and without secrets."""
@@ -115,10 +119,17 @@ class Asking:
         match kind:
             case Kind.AUTH if self.key_name:
                 return f"check the key in {self.key_name}"
+            case Kind.AUTH if self.key_wanted:
+                return f"it wants a key: mak keys set {self.key_wanted}"
+            case Kind.AUTH:
+                return "it wants a key: mak endpoint add ID --url … --key NAME, mak keys set NAME"
             case Kind.BILLING:
                 return "add credit or raise the limit of this account, or choose another model"
             case Kind.NOT_FOUND:
-                return f"check the model's name ({self.model}) and the base URL"
+                ends = self.usual_end
+                lacks = ends and not self.endpoint.endswith(ends)
+                usual = f", which mostly ends in {ends}" if lacks else ""
+                return f"check the model's name ({self.model}) and the base URL{usual}"
             case Kind.CONTEXT:
                 return "split the task, or choose a model with a larger context window"
             case Kind.RATE_LIMITED | Kind.OVERLOADED:

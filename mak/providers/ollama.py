@@ -135,7 +135,7 @@ class OllamaProvider:
             raise explain(error, asking) from None
 
     def _asking(self, model: str, rung: Rung) -> Asking:
-        return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
+        return self._access.asking(model, rung)
 
 
 def _json(response: httpx2.Response) -> Any:

@@ -149,7 +149,7 @@ class OpenAIProvider:
         return next((each for each in await self.models() if each.id == model), None)
 
     def _asking(self, model: str, rung: Rung) -> Asking:
-        return Asking(model, self.endpoint, rung, self._access.key_name, self._access.secrets)
+        return self._access.asking(model, rung, usual_end="/v1")
 
     def _arguments(self, model: str, request: Request, rung: Rung) -> dict[str, Any]:
         arguments: dict[str, Any] = {

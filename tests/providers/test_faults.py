@@ -9,10 +9,13 @@ from dataclasses import replace
 import pytest
 
 from mak.errors import AgentErrorKind as Kind
+from mak.providers import Setup, open_client
+from mak.providers.endpoints import Endpoint
+from mak.providers.endpoints import Wire as EndpointWire
 from mak.providers.faults import retry_after
 from mak.providers.policy import Policy
 from mak.providers.request import NoAnswer, Stop
-from tests.providers.conftest import QUICK
+from tests.providers.conftest import QUICK, Wire
 from tests.providers.fake import FakeServer, Turn
 
 FEW = replace(QUICK, retries=2)
@@ -52,6 +55,32 @@ def test_what_cannot_pass_is_final_at_the_first_call(wire, name):
     assert error.status == turn.status
     assert str(error).startswith(f"asking model-x at {wire.server.root}")
     assert f"HTTP {turn.status}" in str(error)
+
+
+HINTS = {
+    "a key that is refused": ("openai:m", {"OPENAI_API_KEY": "k" * 9}, 401, "in OPENAI_API_KEY"),
+    "no key, where one is known": ("vllm:m", {}, 401, "wants a key: mak keys set VLLM_API_KEY"),
+    "no key, at a URL": ("local:m@{root}/v1", {}, 403, "wants a key: mak keys set MAK_API_KEY"),
+    "no key, and none named": ("mine:m", {}, 401, "wants a key: mak endpoint add ID"),
+    "no such page": ("local:m@{root}", {}, 404, "base URL, which mostly ends in /v1"),
+    "no such model": ("local:m@{root}/v1", {}, 404, "check the model's name (m) and the base URL"),
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_what_is_refused_says_what_to_do(server, name):
+    spec, keys, status, hint = HINTS[name]
+    base = f"{server.root}/v1"
+    mine = Endpoint("mine", EndpointWire.OPENAI, base)
+    variables = {"OPENAI_BASE_URL": base, "VLLM_BASE_URL": base, **keys}
+    client = open_client(
+        spec.format(root=server.root), QUICK, Setup(own={"mine": mine}, variables=variables)
+    )
+    server.turns.append(failure(status))
+    with pytest.raises(NoAnswer) as caught:
+        Wire("", server).ask(client)
+    assert hint in caught.value.hint
+    assert caught.value.hint.endswith("/v1") is (name == "no such page")
 
 
 def test_a_spend_limit_of_the_organisation_is_final(make_wire):

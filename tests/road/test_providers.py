@@ -256,10 +256,10 @@ def test_what_a_run_spent_is_told_by_model_and_wave(site, capsys):
     assert "Used: 460 tokens in, 80 out, 4 calls" in site.said
     for line in ("model-x: 345 tokens in", "planning: 115 tokens in", "wave 1: 230 tokens in"):
         assert f"\n  {line}" in site.said
-    assert "\n  tokens by task: net 135, total 135, count 135\n" in site.said
+    assert "\n  tokens by task: count 135, net 135, total 135\n" in site.said
     assert main(["show", "--work-dir", str(site.root)]) == 0
     told = capsys.readouterr().out
-    assert "         tokens by task: net 135, total 135, count 135\n" in told
+    assert "         tokens by task: count 135, net 135, total 135\n" in told
     assert "used     460 tokens in, 80 out, 4 calls, cost unknown, 87% of the input" in told
     assert "model-p: 115 tokens in" in told and "model-x: 345 tokens in" in told
     assert "planning: 115 tokens in" in told and "wave 1: 230 tokens in" in told
