@@ -28,6 +28,13 @@ _SENTENCE = re.compile(
     r"\s+and\s+(?=(?:rename|move|replace)\b))\s*",
     re.IGNORECASE,
 )
+_POLITE = re.compile(r"^(?:(?:please|kindly|(?:can|could|would) you)\s+)+", re.IGNORECASE)
+#: A name with the file that it is in: ``f in pkg/mod.py``.
+_IN_FILE = re.compile(
+    r"(?P<quote>[`'\"]?)(?P<name>\w[\w.]*)(?:\(\))?(?P=quote)\s+(?:in|of|from)\s+(?:the\s+)?"
+    r"(?:file\s+|module\s+)?(?P<around>[`'\"]?)(?P<path>[\w./\\-]+\.py)(?P=around)(?![\w:])",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 
 
@@ -62,7 +69,8 @@ def _sentences(request: str) -> Iterator[str]:
 
 def read(sentence: str) -> Intent | None:
     """Read one sentence."""
-    text = " ".join(re.sub(r"^please\s+", "", sentence, flags=re.IGNORECASE).split())
+    text = _POLITE.sub("", " ".join(sentence.split())).rstrip("?").rstrip()
+    text = _IN_FILE.sub(r"\g<path>::\g<name>", text)
     for refactoring in REFACTORINGS:
         intent = refactoring.parse(text)
         if intent is not None:
