@@ -42,11 +42,7 @@ def remark_on_file(
 def remark_on_tree(survey: Survey, target: Variable) -> None:
     """Remark on settings and stubs that name `target`."""
     names = survey.names
-    stub = f"{target.path}i"
-    if target.path.endswith(".py") and stub in names.sources:
-        facts = names.facts(stub)
-        if facts is not None and facts.bound(0, target.name):
-            survey.remark("declares it too and is left as it is", stub)
+    remark_on_stub(survey, target.path, target.name)
     module = names.modules.name(target.path)
     if not module:
         return
@@ -59,6 +55,17 @@ def remark_on_tree(survey: Survey, target: Variable) -> None:
             if match:
                 said = f"{match[0].decode()} is left as it is"
                 survey.remark(said, path, match.start())
+
+
+def remark_on_stub(survey: Survey, path: str, name: str) -> None:
+    """Remark on the stub beside a file that declares a function, class or method too."""
+    names, stub = survey.names, f"{path}i"
+    if path.endswith(".py") and stub in names.sources:
+        facts = names.facts(stub)
+        scopes = facts.scopes_binding(name) if facts is not None else []
+        if facts is not None and scopes:
+            start = facts.bound(scopes[0], name)[0].start
+            survey.remark("declares it too and is left as it is", stub, start)
 
 
 def _names_it(survey: Survey, text: str, target: Variable) -> bool:

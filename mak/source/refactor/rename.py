@@ -16,7 +16,7 @@ from mak.model import Aspect, NodeId, NodeKind
 from mak.source.facts import Binding, BindingKind, Facts, Import, ScopeKind, Use
 from mak.source.hierarchy import Family, doubtful, family
 from mak.source.hierarchy import spell as spell_use
-from mak.source.refactor.mentions import remark_on_file, remark_on_tree
+from mak.source.refactor.mentions import remark_on_file, remark_on_stub, remark_on_tree
 from mak.source.refactor.sites import Refusal, Sites, Survey
 from mak.source.refactor.target import (
     NAME,
@@ -305,6 +305,7 @@ class _MethodRename:
                     self.survey.remark(said, path, text.start)
         for member in group.members:
             _rename_nodes(self.survey, member, self.new)
+            remark_on_stub(self.survey, member.path, member.name)
         if len(group.members) > 1:
             others = ", ".join(spell(self.names, m) for m in group.members if m != self.home)
             self.survey.note(f"renamed with it, since they override one another: {others}")

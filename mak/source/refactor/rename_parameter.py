@@ -11,6 +11,7 @@ from mak.source.facts import BindingKind, Call, Definition, Facts, ParameterKind
 from mak.source.hierarchy import Doubt, doubtful_uses, spell
 from mak.source.names import line_of, node_at
 from mak.source.refactor.escapes import escapes
+from mak.source.refactor.mentions import remark_on_stub
 from mak.source.refactor.rename import between, captured
 from mak.source.refactor.signature import Signature, Site, signature
 from mak.source.refactor.sites import Refusal, Sites, Survey
@@ -133,6 +134,7 @@ class _ParameterRename:
 
     def definition(self, path: str, facts: Facts, definition: Definition) -> None:
         survey, variable = self.survey, Variable(path, definition.scope, self.old)
+        remark_on_stub(survey, path, definition.name)
         for parameter in definition.parameters:
             if parameter.name == self.old:
                 survey.api.add(node_at(self.names.sources, path, parameter.start))

@@ -1,0 +1,2 @@
+import a
+assert a.Account().add(1) == 1
