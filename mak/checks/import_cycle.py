@@ -12,8 +12,7 @@ from mak.checks.change import Change, Check
 from mak.checks.trees import Trees, finding
 from mak.checks.view import Problem, Spot, View
 from mak.model import Finding
-from mak.source.facts import Flag, ScopeKind
-from mak.source.resolve import Module
+from mak.source.loading import loaded
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -57,42 +56,13 @@ def _finding(trees: Trees, path: str, way: Sequence[str]) -> Finding:
 def imports(view: View, path: str) -> tuple[tuple[str, int], ...]:
     """Return the modules that a file imports when it is loaded, each with its first place."""
     if path not in view.imports:
-        view.imports[path] = tuple(dict(reversed([*_imports(view, path)])).items())
+        found = [
+            (entry.path, entry.start)
+            for entry in loaded(view.names, path)
+            if entry.path != path and entry.path.endswith(".py")
+        ]
+        view.imports[path] = tuple(dict(reversed(found)).items())
     return view.imports[path]
-
-
-def _imports(view: View, path: str) -> Iterator[tuple[str, int]]:
-    facts = view.facts(path)
-    names = view.names
-    for entry in facts.imports if facts is not None else ():
-        if entry.flags & Flag.TYPING or not _runs_on_load(view, path, entry.scope):
-            continue
-        if entry.flags & Flag.CONDITIONAL and _is_main(view, path, entry.start):
-            continue
-        module = names.modules.imported(entry.level, entry.module, path)
-        if module is None:
-            continue
-        found = module
-        if entry.name not in ("", "*"):
-            thing = names.imported(path, entry)
-            if isinstance(thing, Module):
-                found = thing.path
-        if found != path and found.endswith(".py"):
-            yield found, entry.start
-
-
-def _runs_on_load(view: View, path: str, scope: int) -> bool:
-    facts = view.facts(path)
-    while facts is not None and scope:
-        if facts.scopes[scope].kind is not ScopeKind.CLASS:
-            return False
-        scope = facts.scopes[scope].parent
-    return True
-
-
-def _is_main(view: View, path: str, start: int) -> bool:
-    """Whether code only runs when the file is started, not when it is imported."""
-    return view.node(Spot(path, start)).symbol == "@main"
 
 
 def _way(view: View, start: str, goal: str) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mak.source.facts import Flag
-from mak.source.resolve import Module, Names
+from mak.source.loading import loaded
+from mak.source.resolve import Names
 
 
 def route(
@@ -40,24 +40,8 @@ def route(
 
 
 def loads(names: Names, path: str) -> Iterator[str]:
-    """Yield the modules of the repository that a module imports when it is loaded."""
-    facts = names.facts(path)
-    if facts is None:
-        return
-    for entry in facts.imports:
-        if facts.scopes[entry.scope].kind > 1 or entry.flags & (Flag.TYPING | Flag.TRY):
-            continue
-        module = names.modules.imported(entry.level, entry.module, path)
-        if module is None:
-            continue
-        if not entry.name:
-            yield module
-            continue
-        thing = names.attribute(module, entry.name) if entry.name != "*" else None
-        if isinstance(thing, Module):
-            yield thing.path
-        else:
-            yield module
+    """Yield the modules of the repository that a module cannot be loaded without."""
+    return (entry.path for entry in loaded(names, path) if not entry.tried)
 
 
 def circle(names: Names, importer: str, module: str) -> list[str]:

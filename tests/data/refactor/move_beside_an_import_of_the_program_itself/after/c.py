@@ -1,0 +1,5 @@
+from a import helper
+
+
+def use():
+    return helper()

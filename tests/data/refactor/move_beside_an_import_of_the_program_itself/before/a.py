@@ -1,0 +1,8 @@
+def f():
+    return 1
+
+
+if __name__ == "__main__":
+    import b
+
+    b.main()

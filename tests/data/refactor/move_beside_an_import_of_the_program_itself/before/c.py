@@ -1,0 +1,5 @@
+from b import helper
+
+
+def use():
+    return helper()

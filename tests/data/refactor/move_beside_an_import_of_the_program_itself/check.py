@@ -1,0 +1,2 @@
+import c
+assert c.use() == 2
