@@ -74,6 +74,8 @@ class Terminal:
                 "TERM": "xterm-256color",
                 "PYTHONPATH": str(ROOT),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                # As in xterm, what no longer fits is cut and not broken.
+                "XTERM_VERSION": "pyte",
                 **(env or {}),
             },
             preexec_fn=_own_terminal,

@@ -40,8 +40,8 @@ RATE = 8
 ROWS = 16
 #: Characters of agent, task, model, time, tokens and phase at most, on a wide and a narrow screen.
 COLUMNS, FEWER = (2, 16, 18, 6, 6, None), (2, 12, 10, 6, 6, None)
-#: Columns from which on a screen is wide.
-WIDE = 100
+#: Columns from which on a screen is wide, and has room for models at all.
+WIDE, MODELS = 100, 70
 
 
 _FOLDERS = re.compile(r"\S+/(?=[^/\s]+$)")
@@ -89,6 +89,9 @@ class Screen:
         self._clock = clock
         self._console = console or terminal.console()
         self._live: Live | None = None
+        #: Columns of each line that was drawn last, and of the screen it was drawn on.
+        self._drawn: tuple[int, ...] = ()
+        self._width = 0
 
     def emit(self, event: Event) -> None:
         """Show one event."""
@@ -129,15 +132,49 @@ class Screen:
         if self._live is None:
             from rich.live import Live
 
+            self._drawn = ()
             self._live = Live(
                 console=self._console,
-                get_renderable=self.render,
+                get_renderable=self._fitted,
                 refresh_per_second=RATE,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
             self._live.start()
+
+    def _fitted(self) -> RenderableType:
+        """Return what `render` does, after a screen that has become narrower was put right."""
+        width = self._console.width
+        if width < self._width and terminal.breaks_anew():
+            self._take_back(width)
+        found = self.render()
+        lines = self._console.render_lines(found, pad=False)
+        self._drawn = tuple(sum(segment.cell_length for segment in line) for line in lines)
+        self._width = width
+        return found
+
+    def _take_back(self, width: int) -> None:
+        """Clear the rows that are there: the terminal has broken them into more than were drawn.
+
+        The cursor is left where rich, which knows the rows as drawn, looks for the last of them.
+        """
+        from rich.control import Control
+        from rich.segment import ControlType
+
+        there = sum(max(1, -(-columns // width)) for columns in self._drawn)
+        up: list[tuple[ControlType, int] | tuple[ControlType]] = [
+            (ControlType.ERASE_IN_LINE, 2),
+            (ControlType.CURSOR_UP, 1),
+        ]
+        self._console.control(
+            Control(
+                ControlType.CARRIAGE_RETURN,
+                *up * (there - 1),
+                (ControlType.ERASE_IN_LINE, 2),
+                *[(ControlType.CURSOR_DOWN, 1)] * (len(self._drawn) - 1),
+            )
+        )
 
     def render(self) -> RenderableType:
         """Return the rows and the line that sums up."""
@@ -149,13 +186,14 @@ class Screen:
         now = self._clock()
         overflow: OverflowMethod = "ellipsis" if terminal.clean("…") == "…" else "crop"
         table = Table.grid(padding=(0, 2, 0, 0))
-        wide = self._console.width >= WIDE
+        width = self._console.width
+        wide = width >= WIDE
         for widest in COLUMNS if wide else FEWER:
             table.add_column(no_wrap=True, overflow=overflow, max_width=widest)
         rows = sorted(self.progress.active.values(), key=_working_first)
         shown = rows[: max(1, min(ROWS, self._console.height - 5))]
         for row in shown:
-            cells = _cells(row, now, wide=wide)
+            cells = _cells(row, now, width)
             table.add_row(*map(terminal.clean, cells), style=_style(row))
         if len(rows) > len(shown):
             table.add_row("", terminal.clean(f"… {len(rows) - len(shown)} more"))
@@ -202,17 +240,18 @@ def _style(row: Row) -> str:
     return "cyan" if row.state is TaskState.RUNNING else "dim"
 
 
-def _cells(row: Row, now: float, *, wide: bool) -> tuple[str, ...]:
+def _cells(row: Row, now: float, width: int) -> tuple[str, ...]:
     """Return agent, task, model, time, tokens and phase with node of a row.
 
-    Where there is little room, endpoints of models and folders of nodes are left out.
+    Where there is little room, endpoints of models and folders of nodes are left out, then models.
     """
+    wide = width >= WIDE
     again = f", attempt {row.attempt}" if row.attempt > 1 else ""
     used = row.usage.input + row.usage.output
     return (
         f"{row.agent or ''}",
         row.task,
-        spec(row.model) if wide else bare(row.model),
+        spec(row.model) if wide else bare(row.model) if width >= MODELS else "",
         seconds(now - row.since),
         f"{'~' if row.usage.estimated else ''}{short(used)}" if used else "",
         f"{row.phase} {row.node if wide else _FOLDERS.sub('', row.node)}{again}",

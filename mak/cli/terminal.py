@@ -192,6 +192,13 @@ def is_screen() -> bool:
     )
 
 
+def breaks_anew() -> bool:
+    """Whether the terminal breaks its lines anew when it becomes narrower; some cut them."""
+    kind = os.environ.get("TERM", "")
+    is_screen = kind.startswith("screen") and not os.environ.get("TMUX")
+    return not (os.environ.get("XTERM_VERSION") or kind == "linux" or is_screen)
+
+
 def can_ask() -> bool:
     """Whether a person can be shown something and asked: stdin and stderr are terminals."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from io import StringIO
 
+import pyte
 import pytest
 from rich.console import Console
 
@@ -185,3 +186,42 @@ def test_dumb_terminal_gets_plain_lines() -> None:
     shown = on_terminal(TERM="dumb")
     assert "\x1b" not in shown
     assert "start    one: builtin on a.py::f" in shown
+
+
+def test_screen_that_becomes_narrower_keeps_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terminals break the rows anew, into more of them than were drawn."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("XTERM_VERSION", raising=False)
+    out = StringIO()
+    console = Console(
+        file=out, width=120, height=30, force_terminal=True, legacy_windows=False, markup=False
+    )
+    view = Screen(console, lambda: 65.0, below=lambda width, used: "the bar ".ljust(width - 2, "."))
+    shown = pyte.Screen(120, 30)
+
+    def draw() -> list[str]:
+        view._live.refresh()  # type: ignore[union-attr]
+        pyte.Stream(shown).feed(out.getvalue().replace("\n", "\r\n"))
+        out.seek(0)
+        out.truncate()
+        return [line.rstrip() for line in shown.display if line.strip()]
+
+    def broken(columns: int) -> None:
+        """Make the screen narrower, as terminals do."""
+        nonlocal shown
+        console.width = columns
+        lines = [line.rstrip() for line in shown.display][: shown.cursor.y + 1]
+        shown = pyte.Screen(columns, 30)
+        pyte.Stream(shown).feed("\r\n".join(lines))
+
+    view.say("above")
+    for task in ("one", "two"):
+        view.emit(TaskStarted(task, 1, "scripted:x.json", (f"{'folder/' * 12}a.py::{task}",)))
+    assert len(draw()) == 5
+    for columns in (80, 50, 60):
+        broken(columns)
+        rows = draw()
+        assert rows[0] == "above" and len(rows) == 5
+        assert [row.split()[1] for row in rows[1:3]] == ["one", "two"]
+        assert rows[3].startswith("0/0 tasks") and rows[4].startswith("the bar ")
+    view.close()
