@@ -15,6 +15,7 @@ from mak.events import (
     Reviewed,
     RunFinished,
     RunStarted,
+    Spent,
     TaskFailed,
     TaskHeld,
     TaskSettled,
@@ -54,6 +55,7 @@ class Progress:
     run: str = ""
     total: int = 0
     waves: int = 0
+    #: What was asked since this process has taken part, answered or not.
     usage: Usage = field(default_factory=Usage)
     #: Tasks that work or wait, in the order in which they were first heard of.
     active: dict[str, Row] = field(default_factory=dict)
@@ -77,10 +79,9 @@ class Progress:
             case PlanAsked(model, attempt, _):
                 again = f" (attempt {attempt})" if attempt > 1 else ""
                 self._prepare(f"{spec(model)} is planning{again}", now)
-            case Planned(levels, _, usage, _):
+            case Planned(levels):
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
-                self.usage += usage
                 self.preparing = ""
             case RepairPlanned(_, levels, _):
                 self.total += sum(len(level) for level in levels)
@@ -107,6 +108,7 @@ class Progress:
                 row = self._row(task, now)
                 row.usage += usage
                 row.phase = f"replied {status}"
+            case Spent(_, _, _, usage):
                 self.usage += usage
             case ReplyRejected(task, _, check, _):
                 self._row(task, now).phase = f"refused: {check}"

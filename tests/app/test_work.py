@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from mak.config import dump_yaml
-from tests.app.conftest import ANSWERS, FILES, FOLLOWED, PLAN, RENAMED, A, Open, scripted
+from tests.app.conftest import ANSWERS, FILES, FOLLOWED, PLAN, RENAMED, A, Open, scripted, task
 from tests.conftest import git
 from tests.terminal import CTRL_C, ENTER, NEWLINE
 
@@ -88,6 +90,8 @@ def test_ctrl_c_stops_the_run_and_recover_goes_on(open_app: Open, root: Path, ho
     scripted(root, {"rename": [RENAMED], "rename-use": [FOLLOWED]})
     terminal.type(f"/recover{ENTER}")
     terminal.wait("recover ", "2 of 2 tasks landed", "/diff shows the lines")
+    # The plan was asked for once.
+    terminal.until(lambda: terminal.lines[-1].endswith("1.0k tokens · $0.2500"), "no bar")
     terminal.type(f"/exit{ENTER}")
     assert terminal.ended() == 0
 
@@ -236,3 +240,64 @@ def test_builtin_run_is_stopped_while_a_gate_runs_and_goes_on(
     terminal.wait("gate     slow: passed", "2 of 2 tasks landed", "changed   b.py::use")
     terminal.type(f"/exit{ENTER}")
     assert terminal.ended() == 0
+
+
+def test_plan_shows_all_that_a_person_decides_on(open_app: Open, root: Path, home: Path) -> None:
+    """While it is made a line turns; then there are levels, callers, remarks and hot nodes."""
+    path = root.parent / "script.json"
+    tasks = [
+        task("rename", "a.py::old#api"),
+        task("again", "a.py::other", depends_on=["rename"]),
+        task("third", "a.py::other"),
+    ]
+    plan = {"reply": {"tasks": tasks}, "usage": {"input": 900, "output": 100}}
+    wrong = {**plan, "reply": {"tasks": [task("one", "a.py::other", depends_on=["nobody"])]}}
+    path.write_text(json.dumps({"plan": [{**plan, "delay_s": 600}], "tasks": {}}))
+    terminal = open_app(rows=60)
+    terminal.type(f"/models scripted:{path}{ENTER}")
+    terminal.wait("planner same", "scripted:script.json")
+    terminal.type(f"do it{ENTER}")
+    shown = terminal.wait("scripted:script.json is planning  ", "· review · 0 tok")
+    assert re.search(r"^[⠀-⣿] scripted:script.json is planning  \d", shown, re.MULTILINE)
+    terminal.type(CTRL_C)
+    terminal.wait("was stopped", "Nothing was changed")
+    path.write_text(json.dumps({"plan": [wrong], "tasks": {}}))
+    terminal.type(f"do it wrongly{ENTER}")
+    # What was of no use was asked all the same.
+    terminal.wait("depends on 'nobody'", "add an attempt to the script", "1.0k tokens · $0.00")
+    path.write_text(json.dumps({"plan": [wrong, plan], "tasks": {}}))
+    terminal.type(f"do it again{ENTER}")
+    terminal.wait(
+        "3.0k tokens",
+        "attempt 2: one: depends on 'nobody'",
+        "Plan: 4 tasks in 2 waves",
+        "Wave 1",
+        "writes   a.py::old#api",
+        "added    by MAK: it ",
+        "after    rename",
+        "Remarks",
+        "again: kept after rename, as the plan says",
+        "Hot nodes",
+        "a.py::other  2 tasks, which take turns",
+        "Estimate: ",
+        "Forecast: ",
+        "[a]pprove",
+    )
+    terminal.type(f"s rename{ENTER}")
+    terminal.wait("rename: do rename", "    def old():")
+    terminal.type(f"k third{ENTER}")
+    terminal.wait("Plan: 1 task in 1 wave", "[a]pprove", after="> k third")
+    terminal.type(f"q{ENTER}")
+    terminal.wait("was declined")
+
+
+def test_app_stays_on_the_screen_that_the_shell_was_on(open_app: Open, home: Path) -> None:
+    """An alternate screen would take all that was said with it."""
+    terminal = open_app(rows=12)
+    for number in range(2, 9):
+        terminal.type(f"/max-agents {number}{ENTER}")
+        terminal.wait(f"{number} agents at most at once", f"{number} agents · main")
+    terminal.type(f"/exit{ENTER}")
+    assert terminal.ended() == 0
+    assert b"\x1b[?1049h" not in terminal.raw and b"\x1b[?47h" not in terminal.raw
+    assert all(f"{number} agents at most" in terminal.text for number in range(2, 9))

@@ -128,8 +128,11 @@ def test_progress_knows_who_works_who_waits_and_what_it_cost() -> None:
     assert working.since == 10.0
     assert (waiting.task, waiting.state) == ("b", TaskState.PENDING)
     assert (waiting.phase, waiting.node) == ("waits:", "a holds x.py::f")
-    assert progress.usage.input == 2 * SPENT.input
-    assert progress.usage.cost == pytest.approx(2 * 0.0123)
+    before = progress.usage
+    for task in ("", "a"):
+        progress.update(Spent(task, 0, "m", SPENT), 11.0)
+    assert progress.usage.input == before.input + 2 * SPENT.input
+    assert progress.usage.cost == pytest.approx((before.cost or 0) + 2 * 0.0123)
 
 
 def test_progress_counts_how_tasks_ended() -> None:

@@ -20,6 +20,7 @@ from mak.events import (
     ReplyRejected,
     RunFinished,
     RunStarted,
+    Spent,
     TaskSettled,
     TaskStarted,
     TaskWaiting,
@@ -48,6 +49,7 @@ def test_screen_shows_who_works_and_who_waits_with_time_and_tokens() -> None:
     view.progress.update(TaskWaiting("two", "a.py::f", "one"), 5.0)
     view.progress.update(TaskStarted("one", 1, "anthropic", ("a.py::f", "a.py::g")), 5.0)
     view.progress.update(ReplyParked("one", 1, "edited", SPENT), 10.0)
+    view.progress.update(Spent("one", 1, "anthropic", SPENT), 10.0)
     view.progress.update(ReplyRejected("one", 1, "syntax", "x"), 10.0)
     view.progress.update(TaskStarted("one", 2, "anthropic", ("a.py::f", "a.py::g")), 20.0)
     view.progress.update(TaskSettled("three", ()), 20.0)
@@ -90,7 +92,7 @@ def test_screen_says_what_is_done_before_there_is_a_plan() -> None:
 
 def test_screen_shows_one_more_line_with_what_the_run_has_taken() -> None:
     view = Screen(screen()[0]._console, lambda: 0.0, below=lambda w, used: f"{w} {used.input}")
-    view.progress.update(ReplyParked("one", 1, "edited", SPENT), 0.0)
+    view.progress.update(Spent("one", 1, "m", SPENT), 0.0)
     assert rendered(view)[-1] == "100 1500"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mak.cli import person
+from mak.cli import person, terminal
+from mak.cli.app.wording import here
 from mak.errors import MakError
 
 if TYPE_CHECKING:
@@ -88,10 +89,14 @@ def _endpoint(session: Session) -> None:
 
 
 def _local(session: Session) -> None:
-    session.mak("local")
-    spec = session.prompt.question("Which of these shall work? (none)")
-    if spec:
-        _choose(session, spec)
+    from mak.cli.commands.local import listed
+
+    with terminal.speaking(reword=here):
+        specs = listed(session.settings())
+    if not specs:
+        return
+    spec = session.prompt.question("Which of these shall work? Enter takes the first", words=specs)
+    _choose(session, spec or specs[0])
 
 
 def _choose(session: Session, spec: str) -> None:

@@ -83,7 +83,7 @@ def _work(
         try:
             outcome = road.walk(view, lambda: start(store, made), session.keyboard.give_back)
         finally:
-            _count(session, outcome.usage if outcome else view.progress.usage)
+            _count(session, view.progress.usage)
             session.last_run = view.progress.run or session.last_run
         _tell(session, store, view, outcome)
     session.watch.poke()

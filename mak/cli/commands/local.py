@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mak.cli import terminal
@@ -10,6 +11,7 @@ from mak.cli.command import EXIT_DONE, EXIT_FAILED, Command, add_actions, run_ac
 from mak.cli.options import add_config, add_json, read_settings
 
 if TYPE_CHECKING:
+    from mak.cli.options import Settings
     from mak.providers.local import Server
 
 #: Tokens of a prompt beside what is shown of a repository, and of an answer.
@@ -32,19 +34,23 @@ def _find_arguments(parser: ArgumentParser) -> None:
 
 
 def _find(args: Namespace) -> int:
-    import anyio
-
-    from mak.providers import local
-
     settings = read_settings(args)
-    config, setup = settings.config, settings.setup
-    moved = [url for name in ("OLLAMA_HOST",) if (url := setup.variables.get(name, ""))]
-    places = local.places(setup.hosts, map(_url, moved))
-    servers = anyio.run(local.find, places)
-    needed = max(config.planner_tokens, config.context_tokens) + ROOM
-    if args.json:
-        terminal.write_json([_document(server, needed) for server in servers])
-    for server in () if args.json else servers:
+    if not args.json:
+        usable = listed(settings)
+        if usable:
+            terminal.write_note(f'Next: mak run --task "…" --models {usable[0]}')
+        return EXIT_DONE if usable is not None else EXIT_FAILED
+    servers = _servers(settings)
+    terminal.write_json([_document(server, _needed(settings)) for server in servers])
+    if not servers:
+        _say_none(settings)
+    return EXIT_DONE if servers else EXIT_FAILED
+
+
+def listed(settings: Settings) -> list[str] | None:
+    """List the servers and their models; return the specs of these, None where nothing answers."""
+    servers, needed = _servers(settings), _needed(settings)
+    for server in servers:
         terminal.write_note(f"{_title(server)} at {server.url}", "bold")
         for model in server.models:
             size = f"{model.window:,} tokens" if model.window else "window unknown"
@@ -54,16 +60,38 @@ def _find(args: Namespace) -> int:
         if not server.models:
             terminal.write_note("  it has no model yet")
     if not servers:
-        terminal.write_note(f"Nothing answers at {', '.join(places)}")
-        terminal.write_note(
-            "Next: start Ollama, LM Studio, vLLM or llama.cpp, or name another machine: "
-            "mak local url HOST:PORT"
-        )
-        return EXIT_FAILED
-    usable = [server.spec(model.id) for server in servers for model in server.models]
-    if usable and not args.json:
-        terminal.write_note(f'Next: mak run --task "…" --models {usable[0]}')
-    return EXIT_DONE
+        _say_none(settings)
+        return None
+    return [server.spec(model.id) for server in servers for model in server.models]
+
+
+def _say_none(settings: Settings) -> None:
+    terminal.write_note(f"Nothing answers at {', '.join(_places(settings))}")
+    terminal.write_note(
+        "Next: start Ollama, LM Studio, vLLM or llama.cpp, or name another machine: "
+        "mak local url HOST:PORT"
+    )
+
+
+def _servers(settings: Settings) -> Sequence[Server]:
+    import anyio
+
+    from mak.providers import local
+
+    return anyio.run(local.find, _places(settings))
+
+
+def _places(settings: Settings) -> Sequence[str]:
+    from mak.providers import local
+
+    setup = settings.setup
+    moved = [url for name in ("OLLAMA_HOST",) if (url := setup.variables.get(name, ""))]
+    return local.places(setup.hosts, map(_url, moved))
+
+
+def _needed(settings: Settings) -> int:
+    """Return the tokens that a window must hold."""
+    return max(settings.config.planner_tokens, settings.config.context_tokens) + ROOM
 
 
 def _url(host: str) -> str:
