@@ -19,7 +19,7 @@ from mak.providers.request import Completion, NoAnswer, Request, Stop
 
 #: What a stop other than `DONE` is as the end of a turn, and how a person is told.
 _ENDS: Mapping[Stop, tuple[ReplyStatus, str]] = {
-    Stop.TRUNCATED: (ReplyStatus.TRUNCATED, "the answer did not fit, not even with twice the room"),
+    Stop.TRUNCATED: (ReplyStatus.TRUNCATED, "the answer did not fit its room"),
     Stop.REFUSED: (ReplyStatus.REFUSED, "the model refused"),
     Stop.FILTERED: (ReplyStatus.FILTERED, "the endpoint's content filter stopped the answer"),
     Stop.EMPTY: (ReplyStatus.EMPTY, "the answer was empty"),
@@ -89,23 +89,31 @@ class LLMPlanner:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._room = _PLAN_ROOM
 
     async def ask(self, system: str, told: Told, schema: Mapping[str, Any], request: str) -> Asked:
         """Ask once; reading the answer, and asking again, is up to the caller."""
         completion = await self._client.complete(
-            Request(system, *told(), schema, "plan", _PLAN_ROOM)
+            Request(system, *told(), schema, "plan", self._room)
         )
         if completion.stop is Stop.DONE:
             return Asked(completion.text, ReplyStatus.EDITED, completion.usage, completion.model)
+        if completion.stop is Stop.TRUNCATED:
+            self._room *= 2
         status, why = _ENDS[completion.stop]
         detail = f"{why}: {completion.detail}" if completion.detail else why
         return Asked(completion.text, status, completion.usage, completion.model, detail)
 
 
 def room(assignment: Assignment) -> int:
-    """Return how long an answer may be, in tokens: what is there three times over, and thinking."""
+    """Return how long an answer may be, in tokens: what is there three times over, and thinking.
+
+    One that was cut off gets twice the room.
+    """
     source = sum(len(slot.source) for slot in assignment.slots) / CHARS_PER_TOKEN
-    return min(assignment.max_output, int(3 * source) + _THINKING)
+    last = assignment.draft.status if assignment.draft else None
+    times = 2 ** (assignment.attempt - 1) if last is ReplyStatus.TRUNCATED else 1
+    return times * min(assignment.max_output, int(3 * source) + _THINKING)
 
 
 def _ended(completion: Completion) -> Reply:

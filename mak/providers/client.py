@@ -60,9 +60,9 @@ class Client:
     async def complete(self, request: Request, *, total: float | None = None) -> Completion:
         """Ask, and ask again what may pass, for at most `total` seconds (None: the policy's).
 
-        A truncated answer is asked for once more with twice the room, a stream that broke off a few
-        times; after that both are outcomes, as refused, filtered and empty answers are at once.
-        Raises `NoAnswer` for everything else. Usage of all calls is in whichever comes out.
+        A stream that ends early is asked for a few times more; after that it is an outcome, as
+        truncated, refused, filtered and empty answers are at once. Raises `NoAnswer` for everything
+        else. Usage of all calls is in whichever comes out.
         """
         question = _Question(self, request)
         try:
@@ -106,7 +106,6 @@ class _Question:
         self.trouble = ""
         self.retries = 0
         self.reconnects = 0
-        self.widened = False
 
     async def ask(self) -> Completion:
         while True:
@@ -203,13 +202,6 @@ class _Question:
         """Whether to ask once more after an answer that came."""
         self.gate.succeeded()
         match completion.stop:
-            case Stop.TRUNCATED:
-                most = min(self.policy.max_output, self.ladder.room)
-                if self.widened or self.room >= most:
-                    return False
-                self.widened = True
-                self.room = min(2 * self.room, most)
-                return True
             case Stop.INCOMPLETE:
                 if self.reconnects >= self.policy.reconnects:
                     return False

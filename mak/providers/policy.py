@@ -33,7 +33,7 @@ class Policy:
     first: float = 10.0
     #: Longest that a server of one's own is asked what its model can hold.
     look: float = 5.0
-    #: Tokens that a truncated answer may be asked again with.
+    #: Tokens of an answer, whatever is asked for.
     max_output: int = 64_000
     #: Calls after the first when a stream ends before the model said it was done.
     reconnects: int = 2

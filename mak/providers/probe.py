@@ -30,7 +30,7 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 #: Tokens of an answer; models that think first need some for that.
-_ROOM = 2_048
+_ROOM = 4_096
 #: Seconds for one question, waits included.
 PATIENCE = 60.0
 

@@ -156,7 +156,7 @@ def test_answers_that_only_make_no_sense_do_not_count_against_the_rung(wire, net
 @pytest.mark.parametrize(
     ("turns", "status", "said", "calls"),
     [
-        ([Turn("{", "truncated")] * 2, ReplyStatus.TRUNCATED, "did not fit", 2),
+        ([Turn("{", "truncated")] * 2, ReplyStatus.TRUNCATED, "did not fit", 1),
         ([Turn("", refusal="Not this.")], ReplyStatus.REFUSED, "the model refused", 1),
         ([Turn("")], ReplyStatus.EMPTY, "empty", 1),
         ([Turn(cut=3)] * 3, ReplyStatus.INCOMPLETE, "before the model said it was done", 3),
@@ -235,6 +235,30 @@ def test_room_for_the_answer_follows_the_source(wire, net, assign):
     small, large = (room(seen.body) for seen in wire.server.seen)
     assert 8_000 < small < 10_000
     assert large == 30_000
+
+
+def test_an_answer_that_was_cut_off_gets_twice_the_room(wire, net):
+    got = wire.answer(net, Turn("{", "truncated"))
+    for attempt in (2, 3):
+        wire.answer(replace(net, attempt=attempt, retry="cut off", draft=got), GOOD)
+    other = replace(got, status=ReplyStatus.MALFORMED)
+    wire.answer(replace(net, attempt=2, retry="no JSON", draft=other), GOOD)
+    ask = open_planner(wire.spec, tree({}), Reach(QUICK))
+
+    async def main():
+        try:
+            wire.server.turns += [Turn("{", "truncated"), Turn("{}")]
+            for _ in range(2):
+                await ask("rules", lambda: ("repository", "prompt"), reply_schema(), "request")
+        finally:
+            await close()
+
+    anyio.run(main)
+    bodies = [seen.body for seen in wire.server.seen]
+    rooms = [body.get("max_completion_tokens") or body["max_tokens"] for body in bodies]
+    first = rooms[0]
+    assert rooms[:4] == [first, 2 * first, 4 * first, first]
+    assert rooms[5] == 2 * rooms[4]
 
 
 def test_additions_come_with_the_edit(wire, net):

@@ -47,19 +47,12 @@ def test_a_question_without_schema_asks_for_no_format(wire):
     assert not {"output_config", "response_format", "tools"} & set(seen.body)
 
 
-def test_a_truncated_answer_is_asked_again_with_twice_the_room(wire):
-    wire.answers(Turn(ANSWER[:5], "truncated"))
-    got = wire.ask(max_tokens=1000)
-    assert got.stop is Stop.DONE
-    assert [wire.room(0), wire.room(1)] == [1000, 2000]
-    assert (got.usage.calls, got.usage.output) == (2, 40)
-
-
-def test_an_answer_truncated_twice_is_truncated(wire):
+def test_a_truncated_answer_is_an_outcome_and_not_asked_again(wire):
+    """Whoever asked decides on more room, and says why it was cut off."""
     wire.answers(*[Turn(ANSWER[:5], "truncated")] * 3)
     got = wire.ask()
     assert got.stop is Stop.TRUNCATED
-    assert len(wire.seen) == got.usage.calls == 2
+    assert len(wire.seen) == got.usage.calls == 1
 
 
 def test_room_for_an_answer_stops_at_the_cap(wire):

@@ -44,13 +44,13 @@ def test_answers_come_back_in_order_and_cost_what_they_did(wire, tmp_path):
     assert len(wire.seen) == seen
 
 
-def test_a_truncated_answer_and_the_one_after_it_come_back_too(wire, tmp_path):
+def test_a_truncated_answer_comes_back_as_one(wire, tmp_path):
     path = tmp_path / "run.jsonl"
     wire.answers(Turn('{"o', "truncated"))
     got = wire.ask(open_client(wire.spec, QUICK, Setup(record=path)))
     question = Request("the rules", "the shared part", "the prompt", SCHEMA, "answer", 1000)
     [again] = replay(path, question)
-    assert (again.stop, again.text, again.usage.calls) == (Stop.DONE, got.text, 2)
+    assert (again.stop, again.text, again.usage.calls) == (Stop.TRUNCATED, got.text, 1)
 
 
 # I18

@@ -103,8 +103,8 @@ class Case:
 ONCE = "attempts: 1\n"
 CASES = {
     "whole instead of a stream": Case([replace(GOOD, whole=True)]),
-    "truncated": Case([HALF] * 6, ("cut off by its length limit", "asked 3 times"), 3, 6),
-    "truncated once": Case([HALF, GOOD], requests=2),
+    "truncated": Case([HALF] * 6, ("cut off by its length limit", "asked 3 times"), 3, 3),
+    "truncated once": Case([HALF, GOOD], attempts=2, requests=2),
     "refused": Case([Turn("", refusal="Not this.")], ("the model refused", "Not this.")),
     "malformed": Case(
         [Turn('{"results": [oops')] * 9,
@@ -390,8 +390,8 @@ def wants(*writes: str) -> Turn:
 #: What the planner meets, what a person reads (nothing: the run goes on), and requests.
 PLANNER_CASES = {
     "whole instead of a stream": ([replace(plan(), whole=True)], "", 1),
-    "truncated": ([HALF] * 6, "asked 3 times, no usable plan; at last: it was cut off", 6),
-    "truncated once": ([HALF] * 2 + [plan()], "", 3),
+    "truncated": ([HALF] * 6, "asked 3 times, no usable plan; at last: it was cut off", 3),
+    "truncated once": ([HALF, plan()], "", 2),
     "refused": ([Turn("", refusal="Not this.")], "the planner will not: the model refused", 1),
     "malformed": ([Turn('{"tasks": [oops')] * 3, "at last: the answer is not JSON", 3),
     "prose once": ([Turn("With pleasure!"), plan()], "", 2),
