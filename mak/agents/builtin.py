@@ -19,7 +19,7 @@ from mak.agents.assignment import Ask, Asked, Assignment, Slot, Told
 from mak.errors import MakBug, PlanError
 from mak.model import LEFT, AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
 from mak.source import Draft, Rejected, decode
-from mak.source.refactor import Intent, Refusal, Sites, find, forms, parse, read
+from mak.source.refactor import Intent, Refusal, Sites, find, forms, nearest, parse, read
 
 if TYPE_CHECKING:
     from mak.source import Sources
@@ -32,10 +32,6 @@ _REMARKS = 30
 _HINT = (
     "set a model: mak keys set anthropic, then mak run --models anthropic, or a local one, which "
     "mak local finds; without one, say one or more of: {forms}"
-)
-_DOUBT = (
-    "look at these places; where it is not known what a receiver is, annotate it (def f(x: C)), "
-    "or set a model: mak run --models anthropic"
 )
 
 
@@ -145,7 +141,7 @@ def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, lis
             needs = list(range(number))
         sites = _found(after, intent) if needs else first
         if isinstance(sites, Refusal):
-            raise PlanError(sites.told, hint=_DOUBT if sites.receivers else "")
+            raise PlanError(sites.told, hint=sites.hint)
         if not sites.paths:
             raise PlanError(f"{sites.sentence}: there is nothing to change")
         found.append((sites, needs))
@@ -288,7 +284,9 @@ def _refused(reason: str) -> Reply:
 
 def _not_understood(text: str) -> str:
     shown = text if len(text) <= 80 else f"{text[:79]}…"
-    return f"the built-in planner does not understand {' '.join(shown.split())!r}"
+    near = nearest(text)
+    asked = f"; what comes nearest is: {near}" if near else ""
+    return f"the built-in planner does not understand {' '.join(shown.split())!r}{asked}"
 
 
 def _understood() -> str:

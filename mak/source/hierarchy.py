@@ -11,9 +11,9 @@ import builtins
 import enum
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from mak.source.facts import Use
+from mak.source.facts import BindingKind, Flag, Hint, Use
 from mak.source.names import line_of
 from mak.source.resolve import After, Derived, Instance, Module, Names, Outside, Thing, Variable
 
@@ -28,6 +28,8 @@ class Doubt:
     path: str
     line: int
     text: str
+    #: Whether an annotation of the name in front of the dot would prove what is meant.
+    annotatable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.text}"
@@ -99,8 +101,27 @@ def doubtful(names: Names, group: Family) -> tuple[Doubt, ...]:
     found = set(group.doubts)
     for path, use, position in doubtful_uses(names, group):
         line = line_of(names.sources, path, max(use.starts))
-        found.add(Doubt(path, line, spell(use, position)))
+        found.add(
+            Doubt(path, line, spell(use, position), is_annotatable(names, path, use, position))
+        )
     return tuple(sorted(found))
+
+
+def is_annotatable(names: Names, path: str, use: Use, position: int) -> bool:
+    """Whether an annotation would prove the receiver: a parameter, or a variable bound once."""
+    if position != 1 or not use.names[0] or use.starts[0] < 0:
+        return False
+    variable = names.lookup(path, use.scope, use.names[0], use.starts[0])
+    facts = names.facts(path)
+    if variable is None or facts is None:
+        return False
+    bound = facts.bound(variable.scope, variable.name)
+    return (
+        len(bound) == 1
+        and bound[0].kind in (BindingKind.PARAMETER, BindingKind.ASSIGN)
+        and bound[0].hint is not Hint.ANNOTATED
+        and not bound[0].flags & Flag.LOOP
+    )
 
 
 def doubtful_uses(names: Names, group: Family) -> Iterator[tuple[str, Use, int]]:

@@ -208,6 +208,21 @@ def test_a_request_it_does_not_understand_says_what_it_does(request_: str) -> No
         ("move a.f to d", "move a.py::f to d.py"),
         ("Move function a.py::f to module c", "move a.py::f to c.py"),
         ("- move a.f into c.py.", "move a.py::f to c.py"),
+        ("rename function f to g", "rename a.py::f to g"),
+        ("rename the function `f` in a.py to `g`", "rename a.py::f to g"),
+        ("rename f to g in the file a.py", "rename a.py::f to g"),
+        ("rename the functions “f” from module a to “g”.", "rename a.py::f to g"),
+        ("Could you please rename a.f -> g everywhere?", "rename a.py::f to g"),
+        ("rename a.f to g and update all callers and imports", "rename a.py::f to g"),
+        ("change the name of function f to g across the codebase", "rename a.py::f to g"),
+        ("rename parameter x of f in a.py to y!", "rename parameter x of a.py::f to y"),
+        ("rename the keyword argument 'x' of `f()` to 'y'", "rename parameter x of a.py::f to y"),
+        ("add a new parameter called t=3 to function f in a.py", "add parameter t=3 to a.py::f"),
+        ("use c.g instead of a.f", "replace calls of a.py::f with c.py::g"),
+        ("replace calls a.f with c.g", "replace calls of a.py::f with c.py::g"),
+        ("move function f from a to c", "move a.py::f to c.py"),
+        ("move f from a.py to c.py", "move a.py::f to c.py"),
+        ("rename a.f to g, only where proven", "rename a.py::f to g, only where proven"),
     ],
 )
 def test_phrases_come_down_to_one_sentence_that_is_read_back(request_: str, goal: str) -> None:
@@ -216,6 +231,55 @@ def test_phrases_come_down_to_one_sentence_that_is_read_back(request_: str, goal
     assert {task.goal.rpartition(", in ")[0] for task in found.tasks} == {goal}
     again = plan(files, goal)
     assert [task.writes for task in again.tasks] == [task.writes for task in found.tasks]
+
+
+@pytest.mark.parametrize(
+    ("request_", "near"),
+    [
+        ("rename a.f", "rename pkg.mod.f to g"),
+        ("rename the parameter x", "rename parameter a of pkg.mod.f to b"),
+        ("add a timeout to a.f", "add parameter timeout=30 to pkg.mod.f"),
+        ("replace a.f with c.g", "replace calls of a.b.f with a.c.g"),
+        ("move all of it to c", "move pkg.a.Foo to pkg.b"),
+    ],
+)
+def test_a_near_miss_is_told_the_form_that_comes_nearest(request_: str, near: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(big(1), request_)
+    assert f"; what comes nearest is: {near}" in str(caught.value)
+
+
+METHOD = b"class C:\n    def m(self, x=1):\n        return x\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "annotate"),
+    [
+        (b"def use(c):\n    c.m()\n", True),
+        (b"def use(d):\n    d().m()\n", False),
+        (b"def use(c):\n    c.d.m()\n", False),
+        (b"def use(cs):\n    for c in cs:\n        c.m()\n", False),
+    ],
+)
+def test_a_refusal_says_how_to_go_on_and_annotating_only_where_it_helps(
+    use: bytes, annotate: bool
+) -> None:
+    """It said to annotate even where that proves nothing."""
+    files = {"a.py": METHOD, "b.py": use}
+    with pytest.raises(PlanError) as caught:
+        plan(files, "rename a.C.m to n")
+    assert "say: rename a.py::C.m to n, only where proven" in caught.value.hint
+    assert ("annotate" in caught.value.hint) is annotate
+    if annotate:
+        known = use.replace(b"(c)", b"(c: C)")
+        found = plan({**files, "b.py": b"from a import C\n\n\n" + known}, "rename a.C.m to n")
+        assert len(found.tasks) == 2
+
+
+def test_a_refusal_that_is_no_doubt_has_no_hint() -> None:
+    with pytest.raises(PlanError) as caught:
+        plan({"a.py": b"def f():\n    pass\n\n\ng = 1\n"}, "rename a.f to g")
+    assert caught.value.hint == ""
 
 
 def test_a_goal_it_does_not_understand_is_refused() -> None:

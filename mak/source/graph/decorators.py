@@ -96,7 +96,7 @@ def _read(names: Names, decorator: Variable, called: bool) -> Effect | Parameter
     if function is None or facts is None:
         return Effect.UNKNOWN
     if called:
-        inner = _returned(facts, function)
+        inner = returned(facts, function)
         if inner is None or inner.decorators:
             return Effect.UNKNOWN
         function = inner
@@ -109,7 +109,7 @@ def _read(names: Names, decorator: Variable, called: bool) -> Effect | Parameter
         return Effect.UNKNOWN
     if function.returns == ((argument,),):
         return Effect.KEEPS
-    wrapper = _returned(facts, function)
+    wrapper = returned(facts, function)
     if wrapper is None or not _is_plain(names, decorator.path, wrapper):
         return Effect.UNKNOWN
     if _hands_on(facts, wrapper, argument):
@@ -128,7 +128,7 @@ def _only(names: Names, variable: Variable) -> Definition | None:
     return None if function.decorators or is_method else function
 
 
-def _returned(facts: Facts, function: Definition) -> Definition | None:
+def returned(facts: Facts, function: Definition) -> Definition | None:
     """Return the inner function that a function returns, whatever happens in it."""
     if len(function.returns) != 1 or len(function.returns[0]) != 1:
         return None

@@ -4,7 +4,17 @@ A refactoring reads one sentence of a request (`parse`), finds every place in th
 change for it or says why it will not (`find`), and turns that into edits of nodes.
 """
 
-from mak.source.refactor.registry import REFACTORINGS, find, forms, parse, read
+from mak.source.refactor.registry import REFACTORINGS, find, forms, nearest, parse, read
 from mak.source.refactor.sites import Intent, Refusal, Sites
 
-__all__ = ["REFACTORINGS", "Intent", "Refusal", "Sites", "find", "forms", "parse", "read"]
+__all__ = [
+    "REFACTORINGS",
+    "Intent",
+    "Refusal",
+    "Sites",
+    "find",
+    "forms",
+    "nearest",
+    "parse",
+    "read",
+]

@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.source.facts import Definition, Facts, ParameterKind
+from mak.source.hierarchy import spell as spell_use
 from mak.source.names import node_at
 from mak.source.refactor.brackets import Insertion, brackets
 from mak.source.refactor.mentions import remark_on_stub
 from mak.source.refactor.rename import captured
 from mak.source.refactor.signature import Signature, Site, signature
-from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import KIND, NAME, locate, spell, why_no_name
 from mak.source.resolve import Names
 
 _REQUEST = re.compile(
     r"add\s+(?:an?\s+)?(?:new\s+)?(?:optional\s+)?(?:keyword(?:-only)?\s+)?"
-    r"(?:parameter|argument|param|arg|keyword)\s+(?P<declared>.+?)\s+to\s+"
+    r"(?:parameter|argument|param|arg|keyword)\s+(?:called\s+|named\s+)?(?P<declared>.+?)\s+to\s+"
     rf"{KIND}{NAME.format('target')}"
     r"(?:,?\s+(?:and\s+)?pass(?:ing)?\s+(?:(?P<passed>\w+)\s*=\s*)?(?P<value>.+?)"
     r"(?:\s+(?:from|in|at|by)\s+(?:all\s+|every\s+)?(?:of\s+)?(?:its\s+|the\s+)?"
@@ -46,6 +47,7 @@ class AddParameter:
     default: str
     #: The expression that callers pass; empty: none.
     value: str = ""
+    proven: bool = False
 
     forms: ClassVar[tuple[str, ...]] = (
         "add parameter timeout=30 to pkg.mod.f [and pass timeout=cfg.t from callers]",
@@ -73,7 +75,7 @@ class AddParameter:
         sentence = f"add parameter {self.declaration} to {self.target}"
         if self.value:
             sentence += f" and pass {self.name}={self.value} from callers"
-        return sentence
+        return f"{sentence}{PROVEN if self.proven else ''}"
 
     @property
     def declaration(self) -> str:
@@ -110,7 +112,7 @@ class _Addition:
         self.names = names
         self.function = function
         self.intent = intent
-        self.survey = Survey(names)
+        self.survey = Survey(names, proven=intent.proven)
 
     def find(self) -> Sites | Refusal:
         definitions = list(self.function.definitions())
@@ -119,6 +121,9 @@ class _Addition:
         if len(self.function.members) > 1:
             spelled = ", ".join(spell(self.names, member) for member in self.function.members)
             self.survey.note(f"added to all that override one another: {spelled}")
+        if any(has_keywords(definition) for _, _, definition in definitions):
+            for site in self.function.sites():
+                self.swallowed(site)
         if self.intent.value:
             own = {(path, definition.scope) for path, _, definition in definitions}
             for site in self.function.sites():
@@ -161,9 +166,32 @@ class _Addition:
 
     # ------------------------------------------------------------------------- the calls
 
+    def swallowed(self, site: Site) -> None:
+        """See that no call passes the name already, into ``**kwargs``, which would lose it."""
+        call, survey = site.use.call, self.survey
+        if call is None or site.position != len(site.use.names) - 1:
+            return
+        if any(name == self.intent.name for name, _ in call.keywords):
+            survey.trouble(
+                f"passes {self.intent.name} already, which goes into **keywords",
+                site.path,
+                call.start,
+                f"{spell_use(site.use, site.position)}({self.intent.name}=…)",
+            )
+        elif call.double_star:
+            text = f"{spell_use(site.use, site.position)}(**…)"
+            place = survey.place(site.path, call.start, text)
+            survey.doubt(f"passes keywords on that may hold {self.intent.name} already", place)
+
     def call(self, site: Site, own: set[tuple[str, int]]) -> None:
         call = site.use.call
-        if call is None or site.position != len(site.use.names) - 1:
+        if site.position != len(site.use.names) - 1:
+            return
+        if call is None:
+            if not self.function.is_constructor:
+                said = "is used there without being called; who calls it does not pass it"
+                text = spell_use(site.use, site.position)
+                self.survey.remark(f"{text} {said}", site.path, max(site.use.starts))
             return
         survey, path, start = self.survey, site.path, call.start
         if any(name == self.intent.name for name, _ in call.keywords):
@@ -208,6 +236,11 @@ class _Addition:
                 bound = self.names.lookup(path, scope, node.id, at)
                 if bound is None and not hasattr(builtins, node.id):
                     yield node.id
+
+
+def has_keywords(definition: Definition) -> bool:
+    """Whether a function takes any keyword."""
+    return any(p.kind is ParameterKind.KEYWORDS for p in definition.parameters)
 
 
 def _stores(node: ast.Name) -> bool:

@@ -14,7 +14,7 @@ from mak.source.refactor.cycles import loads, route
 from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.relocate import Luggage, imports_for, pack, text_of
 from mak.source.refactor.rename import captured
-from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import NAME, NAMED_KIND, locate, spell, why_not_kind
 from mak.source.resolve import Module, Names, Variable
 
@@ -33,6 +33,7 @@ class Move:
     to: str
     #: What the person calls it (function, class, …); empty: nothing.
     kind: str = ""
+    proven: bool = False
 
     forms: ClassVar[tuple[str, ...]] = ("move pkg.a.Foo to pkg.b",)
 
@@ -52,6 +53,8 @@ class Move:
             return home
         if why := why_not_kind(names, home, self.kind):
             return Refusal(f"{self}: {why}")
+        if self.proven:
+            return Refusal(f"{self}: a move takes all uses along; leave out{PROVEN}")
         if home.scope:
             return Refusal(f"{self}: {spell(names, home)} is not at the top level of a module")
         to = _destination(names, home, self.to)

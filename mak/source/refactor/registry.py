@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mak.source.names import names_of
 from mak.source.refactor.add_parameter import AddParameter
 from mak.source.refactor.move import Move
+from mak.source.refactor.phrases import plain
 from mak.source.refactor.rename import Rename
 from mak.source.refactor.rename_parameter import RenameParameter
 from mak.source.refactor.replace_calls import ReplaceCalls
@@ -24,17 +26,13 @@ REFACTORINGS: tuple[type[Intent], ...] = (
 )
 
 _SENTENCE = re.compile(
-    r"\s*(?:\n|;|,?\s+(?:and\s+)?then\s+|,\s+and\s+(?=(?:rename|move|add|replace)\b)|"
+    r"\s*(?:\n|;|\.\s+(?:then\s+)?(?=(?:rename|move|add|replace)\b)|,?\s+(?:and\s+)?then\s+|,\s+and\s+(?=(?:rename|move|add|replace)\b)|"
     r"\s+and\s+(?=(?:rename|move|replace)\b))\s*",
     re.IGNORECASE,
 )
-_POLITE = re.compile(r"^(?:(?:please|kindly|(?:can|could|would) you)\s+)+", re.IGNORECASE)
-#: A name with the file that it is in: ``f in pkg/mod.py``.
-_IN_FILE = re.compile(
-    r"(?P<quote>[`'\"]?)(?P<name>\w[\w.]*)(?:\(\))?(?P=quote)\s+(?:in|of|from)\s+(?:the\s+)?"
-    r"(?:file\s+|module\s+)?(?P<around>[`'\"]?)(?P<path>[\w./\\-]+\.py)(?P=around)(?![\w:])",
-    re.IGNORECASE,
-)
+_PROVEN = re.compile(r",?\s+(?:but\s+)?only\s+where\s+(?:(?:it|that|this)\s+is\s+)?proven$", re.I)
+#: Words that tell the forms of one verb apart.
+_NAMING = frozenset(("parameter", "calls"))
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 
 
@@ -69,13 +67,27 @@ def _sentences(request: str) -> Iterator[str]:
 
 def read(sentence: str) -> Intent | None:
     """Read one sentence."""
-    text = _POLITE.sub("", " ".join(sentence.split())).rstrip("?").rstrip()
-    text = _IN_FILE.sub(r"\g<path>::\g<name>", text)
-    for refactoring in REFACTORINGS:
-        intent = refactoring.parse(text)
-        if intent is not None:
-            return intent
+    said = sentence.strip().rstrip(".!")
+    text = _PROVEN.sub("", said)
+    for spelled in dict.fromkeys((" ".join(text.split()), plain(text))):
+        for refactoring in REFACTORINGS:
+            intent = refactoring.parse(spelled)
+            if intent is not None:
+                return replace(intent, proven=text != said)
     return None
+
+
+def nearest(sentence: str) -> str:
+    """Return the form that a sentence comes nearest to; empty when there is none."""
+    words = re.findall(r"\w+", plain(sentence).lower())
+    found: list[tuple[int, int, str]] = []
+    for refactoring in REFACTORINGS:
+        for form in refactoring.forms:
+            verb, *rest = re.findall(r"[a-z]+", form.partition("[")[0])
+            if verb in words:
+                naming = _NAMING.intersection(rest)
+                found.append((len(naming.intersection(words)), -len(naming), form))
+    return max(found)[2] if found else ""
 
 
 def find(sources: Sources, intent: Intent) -> Sites | Refusal:

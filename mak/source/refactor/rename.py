@@ -17,7 +17,7 @@ from mak.source.facts import Binding, BindingKind, Facts, Import, ScopeKind, Use
 from mak.source.hierarchy import Family, doubtful, family
 from mak.source.hierarchy import spell as spell_use
 from mak.source.refactor.mentions import remark_on_file, remark_on_stub, remark_on_tree
-from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import (
     NAME,
     NAMED_KIND,
@@ -45,6 +45,7 @@ class Rename:
     new: str
     #: What the person calls it (function, class, …); empty: nothing.
     kind: str = ""
+    proven: bool = False
 
     forms: ClassVar[tuple[str, ...]] = ("rename pkg.mod.f to g",)
 
@@ -55,7 +56,7 @@ class Rename:
         return cls(match["target"], match["new"], match["kind"] or "") if match else None
 
     def __str__(self) -> str:
-        return f"rename {self.target} to {self.new}"
+        return f"rename {self.target} to {self.new}{PROVEN if self.proven else ''}"
 
     def find(self, names: Names) -> Sites | Refusal:
         """Return every token that has to change."""
@@ -74,12 +75,12 @@ class Rename:
             return Refusal(f"{self}: {home.name} has a meaning to Python")
         sentence = str(replace(self, target=spell(names, home)))
         if home.scope == 0:
-            return _ModuleRename(names, home, self.new).find(sentence)
+            return _ModuleRename(names, home, self.new, self.proven).find(sentence)
         bound = facts.bound(home.scope, home.name)
         if facts.scopes[home.scope].kind is ScopeKind.CLASS and all(
             b.kind is BindingKind.FUNCTION for b in bound
         ):
-            return _MethodRename(names, home, self.new).find(sentence)
+            return _MethodRename(names, home, self.new, self.proven).find(sentence)
         return Refusal(
             f"{self}: {spell(names, home)} is neither at module level nor a method; "
             "only those can be renamed"
@@ -89,11 +90,11 @@ class Rename:
 class _ModuleRename:
     """One module-level name, in every module that has it under that name."""
 
-    def __init__(self, names: Names, home: Variable, new: str) -> None:
+    def __init__(self, names: Names, home: Variable, new: str, proven: bool) -> None:
         self.names = names
         self.home = home
         self.old, self.new = home.name, new
-        self.survey = Survey(names)
+        self.survey = Survey(names, proven=proven)
         self._renamed: dict[Variable, bool] = {}
 
     def find(self, sentence: str) -> Sites | Refusal:
@@ -280,18 +281,17 @@ class _ModuleRename:
 class _MethodRename:
     """One method, with all that override it; only when every receiver is proven."""
 
-    def __init__(self, names: Names, home: Variable, new: str) -> None:
+    def __init__(self, names: Names, home: Variable, new: str, proven: bool) -> None:
         self.names = names
         self.home = home
         self.old, self.new = home.name, new
-        self.survey = Survey(names)
+        self.survey = Survey(names, proven=proven)
 
     def find(self, sentence: str) -> Sites | Refusal:
         group = family(self.names, self.home)
-        doubts = doubtful(self.names, group)
-        if doubts:
-            said = f"{sentence}: these places may mean it or something else"
-            return Refusal(said, doubts, receivers=True)
+        self.survey.doubt(
+            "these places may mean it or something else", *doubtful(self.names, group)
+        )
         self.clashes(group)
         for path in self.names.index.mentioning(self.old):
             facts = self.names.facts(path)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mak.source.facts import BindingKind, Call, Definition, Facts, ParameterKind
-from mak.source.hierarchy import Doubt, doubtful_uses, spell
+from mak.source.facts import BindingKind, Call, Definition, Facts
+from mak.source.hierarchy import Doubt, doubtful_uses, is_annotatable, spell
 from mak.source.names import line_of, node_at
-from mak.source.refactor.escapes import escapes
+from mak.source.refactor.add_parameter import has_keywords
+from mak.source.refactor.handed import BY_KEYWORD, Handed
 from mak.source.refactor.mentions import remark_on_stub
 from mak.source.refactor.rename import between, captured
 from mak.source.refactor.signature import Signature, Site, signature
-from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import KIND, NAME, locate, why_no_name
 from mak.source.refactor.target import spell as spell_target
 from mak.source.resolve import Names, Variable
 
 _NAMED = r"[`'\"]?(?P<{}>\w+)[`'\"]?"
-_WORD = r"rename\s+(?:the\s+)?(?:parameter|argument|param|arg|keyword)\s+"
+_WORD = r"rename\s+(?:the\s+)?(?:keyword\s+)?(?:parameter|argument|param|arg|keyword)s?\s+"
 _TARGET = KIND + NAME.format("target")
 _REQUESTS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -31,26 +32,9 @@ _REQUESTS = tuple(
         rf"(?:of|in|for)\s+{_TARGET}",
     )
 )
-#: Places where a function is handed on that are named.
-_SHOWN = 3
-_BY_KEYWORD = (ParameterKind.NORMAL, ParameterKind.KEYWORD)
-#: Decorators that leave a function's parameters as they are.
-_TRANSPARENT = frozenset(
-    (
-        "abstractmethod",
-        "asynccontextmanager",
-        "cache",
-        "cached_property",
-        "classmethod",
-        "contextmanager",
-        "final",
-        "lru_cache",
-        "overload",
-        "override",
-        "property",
-        "staticmethod",
-    )
-)
+_DOUBT = "these places may pass it by keyword"
+#: What pytest calls, passing parameters by their names.
+_COLLECTED = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests|conftest)\.py$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +44,7 @@ class RenameParameter:
     target: str
     old: str
     new: str
+    proven: bool = False
 
     forms: ClassVar[tuple[str, ...]] = ("rename parameter a of pkg.mod.f to b",)
 
@@ -73,7 +58,8 @@ class RenameParameter:
         return None
 
     def __str__(self) -> str:
-        return f"rename parameter {self.old} of {self.target} to {self.new}"
+        said = f"rename parameter {self.old} of {self.target} to {self.new}"
+        return f"{said}{PROVEN if self.proven else ''}"
 
     def find(self, names: Names) -> Sites | Refusal:
         """Return every token that has to change."""
@@ -86,17 +72,17 @@ class RenameParameter:
         if isinstance(found, Refusal):
             return Refusal(f"{self}: {found.reason}")
         sentence = str(replace(self, target=spell_target(names, target)))
-        return _ParameterRename(names, found, self.old, self.new).find(sentence)
+        return _ParameterRename(names, found, self).find(sentence)
 
 
 class _ParameterRename:
     """One parameter of a function and of all that override it."""
 
-    def __init__(self, names: Names, function: Signature, old: str, new: str) -> None:
+    def __init__(self, names: Names, function: Signature, intent: RenameParameter) -> None:
         self.names = names
         self.function = function
-        self.old, self.new = old, new
-        self.survey = Survey(names)
+        self.old, self.new = intent.old, intent.new
+        self.survey = Survey(names, proven=intent.proven)
 
     def find(self, sentence: str) -> Sites | Refusal:
         kinds = [
@@ -114,22 +100,12 @@ class _ParameterRename:
             return Refusal(f"{sentence}: it has no parameter {self.old}", tuple(known))
         for path, facts, definition, _ in kinds:
             self.definition(path, facts, definition)
-        if any(kind in _BY_KEYWORD for *_, kind in kinds):
-            sites = tuple(self.function.sites())
-            handed = escapes(self.names, sites, self.old)
-            doubts = dict.fromkeys((*self.keyword_doubts(), *handed.doubts))
-            if doubts:
-                given = _list(handed.handed)
-                why = f"it is handed on as a value ({given}), and " if handed.doubts else ""
-                said = f"{sentence}: {why}these places may pass it by keyword"
-                return Refusal(said, tuple(doubts), receivers=not handed.doubts)
-            if handed.handed:
-                self.survey.remark(
-                    f"the function is handed on as a value ({_list(handed.handed)}); "
-                    f"see to it that nobody calls it there with {self.old}= or **"
-                )
-            for site in sites:
+        if any(kind in BY_KEYWORD for *_, kind in kinds):
+            for path, facts, definition in self.function.definitions():
+                self.collected(path, facts, definition)
+            for site in self.function.sites():
                 self.site(site)
+            self.survey.doubt(_DOUBT, *self.doubts())
         return self.survey.sites(sentence)
 
     def definition(self, path: str, facts: Facts, definition: Definition) -> None:
@@ -165,41 +141,63 @@ class _ParameterRename:
             if self._within(facts, scope, definition.scope):
                 said = "names are looked up at run time there; look at it"
                 survey.remark(said, path, start)
-        for decorator in definition.decorators:
-            if decorator[-1] not in _TRANSPARENT and decorator[-1] not in ("setter", "getter"):
-                said = f"{'.'.join(decorator)} decorates it and may look at parameter names"
-                survey.remark(said, path, facts.scopes[definition.scope].start)
 
     def _within(self, facts: Facts, scope: int, outer: int) -> bool:
         while scope and scope != outer:
             scope = facts.scopes[scope].parent
         return scope == outer
 
-    def keyword_doubts(self) -> Iterator[Doubt]:
-        """Yield the calls that pass it by keyword to what may be this method."""
-        if self.function.family is None:
+    def collected(self, path: str, facts: Facts, definition: Definition) -> None:
+        """See that it is no test, whose parameters name fixtures, and takes all by name."""
+        first = facts.scopes[definition.scope].start
+        if _COLLECTED.search(path) and definition.name.startswith("test"):
+            self.survey.doubt(_DOUBT, self.survey.place(path, first, f"pytest, {definition.name}"))
+        names = [parameter.name for parameter in definition.parameters]
+        if self.old not in names and has_keywords(definition):
+            rest = f"**{definition.parameters[-1].name}"
+            self.survey.trouble(f"takes {self.old} in there", path, first, rest)
+
+    def doubts(self) -> Iterator[Doubt]:
+        """Yield the places that may pass it by keyword, to this function or to another one."""
+        names, family = self.names, self.function.family
+        handed = Handed(names, self.function.targets, self.old, self._is_given)
+        for path, facts, definition in self.function.definitions():
+            yield from handed.decorated(path, facts, definition)
+        for site in self.function.sites():
+            yield from handed.doubts(site.path, site.use, site.position)
+        if family is None:
             return
-        for path, use, position in doubtful_uses(self.names, self.function.family):
+        for path, use, position in doubtful_uses(names, family):
             call = use.call if position == len(use.names) - 1 else None
-            for name, at in call.keywords if call is not None else ():
+            if call is None or call.partial:
+                yield from handed.doubts(path, use, position)
+                continue
+            for name, at in call.keywords:
                 if name == self.old:
-                    line = line_of(self.names.sources, path, at)
-                    yield Doubt(path, line, f"{spell(use, position)}({name}=…)")
+                    line = line_of(names.sources, path, at)
+                    known = is_annotatable(names, path, use, position)
+                    yield Doubt(path, line, f"{spell(use, position)}({name}=…)", known)
+            if call.double_star and not self._is_given(call):
+                line = line_of(names.sources, path, call.start)
+                known = is_annotatable(names, path, use, position)
+                yield Doubt(path, line, f"{spell(use, position)}(**…)", known)
 
     def site(self, site: Site) -> None:
-        call = site.use.call
+        call, survey = site.use.call, self.survey
         if call is None or site.position != len(site.use.names) - 1:
             return
+        text = spell(site.use, site.position)
         for name, at in call.keywords:
             if name != self.old:
                 continue
             if not site.certain:
-                self.survey.trouble("may call another function too", site.path, at, f"{self.old}=")
-            self.survey.replace(site.path, at, self.old, self.new)
+                place = survey.place(site.path, at, f"{text}({self.old}=…)")
+                survey.doubt("may call another function too", place)
+            if site.certain or not survey.proven:
+                survey.replace(site.path, at, self.old, self.new)
         if call.double_star and not self._is_given(call):
             said = f"passes **keywords that may hold {self.old}"
-            text = f"{spell(site.use, site.position)}(**…)"
-            self.survey.trouble(said, site.path, call.start, text)
+            survey.doubt(said, survey.place(site.path, call.start, f"{text}(**…)"))
 
     def _is_given(self, call: Call) -> bool:
         """Whether a call passes it for itself, so that a mapping cannot hold it too."""
@@ -209,8 +207,3 @@ class _ParameterRename:
             self.old in [p.name for p in definition.parameters[: call.positional]]
             for _, _, definition in self.function.definitions()
         )
-
-
-def _list(places: Sequence[Doubt]) -> str:
-    shown = "; ".join(map(str, places[:_SHOWN]))
-    return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown

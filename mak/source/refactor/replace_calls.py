@@ -14,7 +14,7 @@ from mak.source.names import is_imported, uses_of
 from mak.source.refactor import statements
 from mak.source.refactor.cycles import circle
 from mak.source.refactor.rename import captured
-from mak.source.refactor.sites import Refusal, Sites, Survey
+from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import KIND, NAME, locate, spell
 from mak.source.resolve import Module, Names, Variable
 
@@ -32,6 +32,7 @@ class ReplaceCalls:
 
     old: str
     new: str
+    proven: bool = False
 
     forms: ClassVar[tuple[str, ...]] = ("replace calls of a.b.f with a.c.g",)
 
@@ -42,7 +43,8 @@ class ReplaceCalls:
         return cls(match["old"], match["new"]) if match else None
 
     def __str__(self) -> str:
-        return f"replace calls of {self.old} with {self.new}"
+        said = f"replace calls of {self.old} with {self.new}"
+        return f"{said}{PROVEN if self.proven else ''}"
 
     def find(self, names: Names) -> Sites | Refusal:
         """Return the calls and imports that change."""
@@ -59,16 +61,16 @@ class ReplaceCalls:
         if old == new:
             return Refusal(f"{self}: they are the same")
         sentence = str(replace(self, old=spell(names, old), new=spell(names, new)))
-        return _Replacement(names, old, new).find(sentence)
+        return _Replacement(names, old, new, self.proven).find(sentence)
 
 
 class _Replacement:
     """One function's calls, turned into another's."""
 
-    def __init__(self, names: Names, old: Variable, new: Variable) -> None:
+    def __init__(self, names: Names, old: Variable, new: Variable, proven: bool) -> None:
         self.names = names
         self.old, self.new = old, new
-        self.survey = Survey(names)
+        self.survey = Survey(names, proven=proven)
         #: Starts of the uses that change, by file.
         self.done: dict[str, set[int]] = defaultdict(set)
         #: Uses by file that need the new name in the module, and what it is called there.
@@ -76,13 +78,20 @@ class _Replacement:
 
     def find(self, sentence: str) -> Sites | Refusal:
         for path, use, position, certain in uses_of(self.names, self.old):
-            if use.call is None or use.call.partial or position != len(use.names) - 1:
+            if position != len(use.names) - 1:
+                continue
+            if use.call is None or use.call.partial:
+                said = f"{self.old.name} is used there without being called, and is left as it is"
+                self.survey.remark(said, path, max(use.starts))
                 continue
             if self.is_own(path, use):
                 continue
             if not certain:
                 at = max(use.starts[position], 0)
-                self.survey.trouble("may call another function too", path, at, use.names[position])
+                place = self.survey.place(path, at, use.names[position])
+                self.survey.doubt("may call another function too", place)
+                if self.survey.proven:
+                    continue
             if not self.fits(use.call):
                 what = ".".join(use.names)
                 self.survey.trouble(

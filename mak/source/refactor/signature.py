@@ -41,6 +41,13 @@ class Signature:
         """Whether classes are called in its place."""
         return self.family is not None and self.family.name == "__init__"
 
+    @property
+    def targets(self) -> frozenset[Variable]:
+        """What its value is known as: the functions, and the classes that a constructor makes."""
+        if self.is_constructor and self.family is not None:
+            return self.family.classes.union(self.members)
+        return frozenset(self.members)
+
     def definitions(self) -> Iterator[tuple[str, Facts, Definition]]:
         """Yield every ``def`` of it: file, facts, definition."""
         for member in self.members:

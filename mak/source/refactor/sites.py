@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from mak.errors import MakBug
 from mak.model import AddImport, Aspect, Delete, Edit, Insert, NodeId, NodeKind, Replace
@@ -26,6 +26,12 @@ class Intent(Protocol):
 
     #: How a person may write it, for help and refusals.
     forms: ClassVar[tuple[str, ...]]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def proven(self) -> bool:
+        """Whether only proven places are to change, and doubtful ones to stay as they are."""
+        ...
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -44,8 +50,8 @@ class Refusal:
     reason: str
     #: Where the trouble is, or what else may be meant.
     places: tuple[Doubt | str, ...] = ()
-    #: Whether the trouble is that receivers are not known, which annotations may tell.
-    receivers: bool = False
+    #: The sentence that would change only what is proven; empty: that would not help.
+    proven: str = ""
 
     def __str__(self) -> str:
         shown = self._shown()
@@ -57,6 +63,18 @@ class Refusal:
         shown = self._shown()
         return "\n  ".join((f"{self.reason}:", *shown)) if len(shown) > 1 else str(self)
 
+    @property
+    def hint(self) -> str:
+        """What a person can do about it."""
+        if not self.proven:
+            return ""
+        ways = [
+            f"to change only what is proven and see to these places yourself, say: {self.proven}"
+        ]
+        if any(isinstance(place, Doubt) and place.annotatable for place in self.places):
+            ways.append("or annotate what is not known (def f(x: C)), and ask again")
+        return "; ".join(ways)
+
     def _shown(self) -> list[str]:
         shown = [str(place) for place in self.places[:_SHOWN]]
         if len(self.places) > _SHOWN:
@@ -64,6 +82,8 @@ class Refusal:
         return shown
 
 
+#: What a person adds to a sentence to have only proven places changed.
+PROVEN = ", only where proven"
 _RUNS = (NodeKind.BODY, NodeKind.CLASS_BODY)
 #: Places that a refusal names before it only counts.
 _SHOWN = 10
@@ -148,8 +168,11 @@ class Sites:
 class Survey:
     """Collects what a refactoring finds on its way through the tree."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, proven: bool = False) -> None:
         self.names = names
+        #: Whether places in doubt are left as they are, with a remark, instead of being in the way.
+        self.proven = proven
+        self._doubtful: set[str] = set()
         self.patches: set[Patch] = set()
         self.additions: dict[str, list[Edit]] = defaultdict(list)
         self.deletes: list[NodeId] = []
@@ -207,9 +230,24 @@ class Survey:
 
     def trouble(self, reason: str, path: str, offset: int, text: str) -> None:
         """Note a place that stands in the way."""
-        doubt = Doubt(path, line_of(self.names.sources, path, offset), text)
+        doubt = self.place(path, offset, text)
         if doubt not in self.troubles[reason]:
             self.troubles[reason].append(doubt)
+
+    def doubt(self, reason: str, *places: Doubt) -> None:
+        """Note places where it cannot be proved what is meant."""
+        for place in places:
+            if self.proven:
+                said = f"{place.text} is left as it is: {reason}"
+                self._remarks.add((place.path, place.line, said))
+            else:
+                self._doubtful.add(reason)
+                if place not in self.troubles[reason]:
+                    self.troubles[reason].append(place)
+
+    def place(self, path: str, offset: int, text: str) -> Doubt:
+        """Return a place by its line."""
+        return Doubt(path, line_of(self.names.sources, path, offset), text)
 
     def sites(self, sentence: str) -> Sites | Refusal:
         """Return the result, or why there is none."""
@@ -282,7 +320,8 @@ class Survey:
         """Return why it cannot be done, first reason first."""
         reasons = list(self.troubles)
         places = tuple(doubt for reason in reasons for doubt in sorted(self.troubles[reason]))
-        return Refusal(f"{what}: {' and '.join(reasons)}", places)
+        proven = f"{what}{PROVEN}" if self._doubtful.issuperset(reasons) else ""
+        return Refusal(f"{what}: {' and '.join(reasons)}", places, proven)
 
 
 def _is_within(unit: NodeId, units: Collection[NodeId]) -> bool:

@@ -16,7 +16,7 @@ from mak.source.resolve import Names, Outside, Variable
 
 #: A name as it may be written in a request: ``pkg.mod.f``, ``pkg/mod.py::C.m``, ``f``.
 NAME = r"[`'\"]?(?P<{}>[\w./\\-]+(?:::[\w.]+)?)(?:\(\))?[`'\"]?"
-_KINDS = r"(?:module-level\s+)?({}function|class|constant|variable|method|symbol)\s+"
+_KINDS = r"(?:module-level\s+)?({}function|class|constant|variable|method|symbol)s?\s+"
 #: What people call what they name, where it is not relied upon.
 KIND = rf"(?:the\s+)?(?:{_KINDS.format('?:')})?"
 #: The same, kept as ``kind``: it has to be that.
