@@ -50,6 +50,7 @@ from mak.plan import (
     ground,
     hot_nodes,
     propose,
+    without,
 )
 from mak.providers import Limits, Policy, Session, Setup
 from mak.rounds import Rounds
@@ -366,10 +367,7 @@ async def _reviewed(
     if dropped and review.plan.atomic:
         of = f"{len(dropped)} of its {len(first)} tasks {'was' if len(dropped) == 1 else 'were'}"
         emit(events.Remark(f"this plan lands as a whole; {of} dropped"))
-    kept = {node.node for task in review.plan.tasks for node in (*task.writes, *task.creates)}
-    gone = (node for task in dropped for node in (*first[task].writes, *first[task].creates))
-    left_out = tuple(dict.fromkeys(node for node in gone if node.node not in kept))
-    return replace(review.plan, dropped=left_out)
+    return without(review.plan, [first[id] for id in dropped])
 
 
 async def _asked_again(

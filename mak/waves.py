@@ -50,6 +50,7 @@ from mak.model import (
     Usage,
     WaveOutcome,
 )
+from mak.plan import barred
 from mak.providers.policy import Policy
 from mak.repair import Left
 from mak.run import Run, Stop
@@ -424,7 +425,7 @@ class Waves:
         if blocked:
             self._fail(task.id, f"it needs {', '.join(blocked)}, which has uncommitted changes")
             return
-        if dropped := [node for node in wider.writes if self._is_dropped(node)]:
+        if dropped := barred(self.plan, wider.writes):
             what = f"{', '.join(map(str, dropped))}, whose task was taken out at review"
             self._again(task.id, reply, "dropped", f"do without {what}. {wider.reason}")
             return
@@ -477,13 +478,6 @@ class Waves:
         for task in self.held:
             waiting.setdefault(self.turns[task].reason, []).append(task)
         return "; ".join(f"{', '.join(tasks)}: {why}" for why, tasks in waiting.items())
-
-    def _is_dropped(self, node: NodeId) -> bool:
-        """Whether a person took out the task that was to write a node, or what holds it."""
-        return any(
-            node.node == gone.node or node in gone.containers or gone in node.containers
-            for gone in self.plan.dropped
-        )
 
     def _fail(self, task: str, reason: str) -> None:
         self.turns[task].reason = reason

@@ -1,6 +1,7 @@
 """A request → tasks that can be trusted: prompt, reply, grounding; and plans as files."""
 
 from mak.plan.document import parse_plan, plan_digest, plan_document, plan_schema
+from mak.plan.dropped import barred, without
 from mak.plan.estimate import Estimate, estimate, hot_nodes
 from mak.plan.ground import Grounded, Ungrounded, ground
 from mak.plan.prompt import PlanPrompt, build_prompt
@@ -13,6 +14,7 @@ __all__ = [
     "Grounded",
     "PlanPrompt",
     "Ungrounded",
+    "barred",
     "build_prompt",
     "estimate",
     "ground",
@@ -23,4 +25,5 @@ __all__ = [
     "plan_reply_schema",
     "plan_schema",
     "propose",
+    "without",
 ]

@@ -42,6 +42,8 @@ class Branch:
     begun: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=lambda: list(RUNS))
     alive: list[subprocess.Popen[str]] = field(default_factory=list)
+    #: What the person committed last.
+    notes: str = "mine\n"
 
     def files(self, run: str) -> tuple[Path, Path]:
         """Write the plan of a run and what its agents answer: two waves, a task per file each."""
@@ -81,6 +83,22 @@ class Branch:
 
     def recover(self) -> None:
         self.mak("--recover")
+
+    def person(self) -> None:
+        """Commit something, or be told that a wave is being committed: git's own locks say so."""
+        (self.root / "notes.txt").write_text(str(self.random.random()))
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        done = subprocess.run(
+            ["git", *identity, "commit", "-qm", "a person's", "notes.txt"],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            assert ".lock': File exists" in done.stderr, done.stderr
+            (self.root / "notes.txt").write_text(self.notes)
+        else:
+            self.notes = (self.root / "notes.txt").read_text()
 
     def pause(self) -> None:
         """Let what is alive work for a while, then kill some of it."""
@@ -132,8 +150,7 @@ def carry_on(branch: Branch, steps: int) -> None:
         if doing in ("recover", "both"):
             branch.recover()
         if doing == "person":
-            (branch.root / "notes.txt").write_text(str(branch.random.random()))
-            git(branch.root, "commit", "-qam", "a person's")
+            branch.person()
         branch.pause()
     for _ in range(20):
         while branch.alive:
@@ -158,7 +175,10 @@ def check(branch: Branch) -> None:
     for number, path in enumerate(FILES):
         text = "\n\n".join(function(f"{run}{w}", number + 1) for run in RUNS for w in (1, 2))
         assert (branch.root / path).read_text() == text == git(branch.root, "show", f"HEAD:{path}")
+    assert git(branch.root, "show", "HEAD:notes.txt") == branch.notes
     assert git(branch.root, "status", "--porcelain") == ""
+    with Store.open(branch.root, write=False) as store:
+        assert sorted(store.runs(), reverse=True) == store.runs()
 
 
 @pytest.mark.parametrize(
