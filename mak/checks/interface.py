@@ -160,8 +160,15 @@ def _lost(change: Change, definition: Definition, edited: frozenset[NodeId]) -> 
     references = change.references(node, {})
     importers = {r.node.path: r.node for r in references if r.kind is ReferenceKind.IMPORT}
     moved = _is_elsewhere(change, definition.name)
+    # What stands for it elsewhere is what others see of it, and goes along with its own import.
+    named = [reference.node for reference in references if reference.direct]
+    passed_on = named and all(
+        user.node == node or _is_handled(change, user, edited) for user in named
+    )
     users = []
     for reference in references:
+        if passed_on and not reference.direct:
+            continue
         importer = importers.get(reference.path)
         # Where the import goes along, the name means something else from then on.
         follows = importer not in (None, reference.node)

@@ -93,10 +93,19 @@ def _findings(change: Change) -> Iterator[Finding]:
         for name in node.names
     }
     awaited = {node.path for node in change.planned}
+    coming = {node.symbol for node in change.planned}
     for finding in _RULE.findings(change):
         name = finding.message.partition(" uses ")[2].partition(",")[0]
-        if (finding.node.path, name) not in gone and finding.node.path not in awaited:
-            yield finding
+        path = finding.node.path
+        if (path, name) in gone or path in awaited or (name in coming and _takes_all(change, path)):
+            continue
+        yield finding
+
+
+def _takes_all(change: Change, path: str) -> bool:
+    """Whether a file imports whatever some module has, where a task to come may put a name."""
+    file = change.after.get(path)
+    return file is not None and b"import *" in file.data
 
 
 @of_file
