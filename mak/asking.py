@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from mak import events
 from mak.agents import Agent, Assignment
 from mak.errors import AgentError, AgentErrorKind, MakError
-from mak.model import Reply, Task, Usage
+from mak.model import Obligation, Reply, Task, Usage
 from mak.runlog import Parked, RunLog
 from mak.source import Shown
 
@@ -25,6 +25,8 @@ class Turn:
 
     task: Task
     agent: Agent
+    #: What must not be found any more when it is committed.
+    owes: tuple[Obligation, ...] = ()
     asked: int = 0
     rejected: int = 0
     widened: int = 0

@@ -11,7 +11,7 @@ from mak.gates import Red
 from mak.gates.narrow import narrow, reached
 from mak.gates.reading import paths
 from mak.judge import check_between, digest
-from mak.model import Delete, Edit, Finding, Insert, NodeId, Obligation, Replace, Task
+from mak.model import Delete, Edit, Finding, Insert, NodeId, Obligation, Replace
 from mak.repair import Left
 from mak.run import Run
 from mak.source import Draft, Sources
@@ -21,13 +21,12 @@ from mak.source.names import references
 
 
 def owes(
-    run: Run, draft: Draft, task: Task, entry: Settled | None
+    run: Run, draft: Draft, obligations: Sequence[Obligation], entry: Settled | None
 ) -> tuple[Obligation, str] | None:
     """Return an obligation that an answer does not discharge, and why not.
 
     `entry` is the answer as it is part of the draft; None: it changes nothing.
     """
-    obligations = task.obligations
     first = obligations[0]
     wants_change = not all(each.landed for each in obligations)
     if wants_change and not _changes_something(draft, entry):

@@ -50,7 +50,7 @@ from mak.model import (
     Usage,
     WaveOutcome,
 )
-from mak.plan import barred
+from mak.plan import barred, due
 from mak.providers.policy import Policy
 from mak.repair import Left
 from mak.run import Run, Stop
@@ -102,8 +102,13 @@ class Waves:
         specs = sorted({task.model for task in plan.tasks if task.model})
         opened = open_agents(specs, run.reach) if specs else ()
         pinned = dict(zip(specs, opened, strict=True))
+        dues = due(plan, run.before)
         self.turns = {
-            task.id: self._turn(task, pinned.get(task.model) or run.agents[i % len(run.agents)])
+            task.id: self._turn(
+                task,
+                pinned.get(task.model) or run.agents[i % len(run.agents)],
+                (*task.obligations, *dues.get(task.id, ())),
+            )
             for i, task in enumerate(plan.tasks)
         }
         self.desk = Desk(
@@ -127,9 +132,9 @@ class Waves:
         #: Tasks whose model cannot be asked until a person has done something about it.
         self.held: list[str] = []
 
-    def _turn(self, task: Task, agent: Agent) -> Turn:
+    def _turn(self, task: Task, agent: Agent, owes: tuple[Obligation, ...]) -> Turn:
         """Return the first turn of a task; a repair goes on from what was turned down."""
-        turn = Turn(task, agent)
+        turn = Turn(task, agent, owes)
         if any(not each.landed for each in task.obligations):
             parked = self.run.parked
             last = max((n for name, n in parked if name == task.repairs), default=0)
@@ -623,7 +628,7 @@ class Waves:
         wrong = {}
         for task in self._repairs():
             entry = self.settled.get(task)
-            if found := owes(self.run, self.draft, self.turns[task].task, entry):
+            if found := owes(self.run, self.draft, self.turns[task].owes, entry):
                 wrong[task] = found
         for task, (obligation, subject) in wrong.items():
             self._turn_down(task, [(obligation.check, subject, "")], obligation)
@@ -635,14 +640,15 @@ class Waves:
         answered = (*self.settled, *self.unchanged)
         wave = self.scheduler.wave()
         tasks = wave.tasks if wave else ()
-        return (t for t in answered if t in tasks and self.turns[t].task.obligations)
+        return (t for t in answered if t in tasks and self.turns[t].owes)
 
     def _turn_down(
         self, task_id: str, told: Sequence[tuple[str, str, str]], obligation: Obligation | None
     ) -> None:
-        """Ask a repair again that does not do what it has to; out of attempts, leave it out.
+        """Ask a task again that does not do what it owes; out of attempts, leave it out.
 
-        A task that is no repair is left out at once. `told`: check, what it found, evidence.
+        One that owes nothing of the kind is left out at once. `told`: check, what it found,
+        evidence.
         """
         turn = self.turns[task_id]
         entry = self.settled.pop(task_id, None)
@@ -651,7 +657,7 @@ class Waves:
         reply = entry.reply if entry else self.unchanged.pop(task_id)
         is_last = turn.rejected + 1 >= self.config.attempts
         check = told[0][0]
-        if turn.task.obligations and not is_last:
+        if (turn.task.obligations or obligation) and not is_last:
             reasons = "\n".join(f"{c}: {s}\n{e}".rstrip() for c, s, e in told)
             self._again(task_id, reply, check, reasons)
             return
@@ -669,11 +675,11 @@ class Waves:
         task, attempt = self.turns[task_id].task, self.turns[task_id].asked
         found = []
         for check, subject, evidence in told:
-            owed = [obligation] if obligation else self._owing(task, check)
-            for each in owed:
+            debts = [obligation] if obligation else self._owing(task, check)
+            for each in debts:
                 new = replace(each, subject=subject, evidence=evidence or each.evidence)
                 found.append(Left(new, task))
-            if owed:
+            if debts:
                 self.log.emit(events.TaskTakenOut(task_id, attempt, check, subject, evidence))
         if found:
             self.left[task_id] = found
@@ -682,7 +688,7 @@ class Waves:
         """Return what a task owes that a check has found something again."""
         if not task.obligations and check.startswith("gate:"):
             return [Obligation(check, "", None, task.creates, landed=False)]
-        return [each for each in task.obligations if repair.is_alike(each.check, check)]
+        return [e for e in self.turns[task.id].owes if repair.is_alike(e.check, check)]
 
     # ------------------------------------------------------------------------ gates
 
@@ -734,8 +740,8 @@ class Waves:
         found: dict[str, list[str]] = {}
         for task in self._repairs():
             for each in self.turns[task].task.obligations:
-                gate = each.check.removeprefix("gate:")
-                if each.landed and gate in self.run.owed:
+                is_gate, gate = each.check.startswith("gate:"), each.check.removeprefix("gate:")
+                if is_gate and each.landed and gate in self.run.owed:
                     found.setdefault(gate, []).append(task)
         return found
 

@@ -3,6 +3,7 @@
 from mak.plan.document import parse_plan, plan_digest, plan_document, plan_schema
 from mak.plan.dropped import barred, without
 from mak.plan.estimate import Estimate, estimate, hot_nodes
+from mak.plan.follow import due
 from mak.plan.ground import Grounded, Ungrounded, ground
 from mak.plan.prompt import PlanPrompt, build_prompt
 from mak.plan.propose import propose
@@ -16,6 +17,7 @@ __all__ = [
     "Ungrounded",
     "barred",
     "build_prompt",
+    "due",
     "estimate",
     "ground",
     "hot_nodes",

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mak.errors import UsageError
-from mak.model import Aspect, NodeId, Task
+from mak.model import Aspect, NodeId, Obligation, Plan, Task
 from mak.source import Sources
 from mak.source.graph import Graph, broken_by, graph_of
 
 _NO_ID = re.compile(r"[^A-Za-z0-9._-]+")
 #: Characters of a task's goal that are handed to the tasks of its callers.
 _GOAL = 2_000
+#: The check that finds who does not fit a signature.
+_RELIES = "interface"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,30 @@ class Follow:
                 continue
             id = _free_id(f"{changes[0].task}-{node.symbol or node.path}", taken)
             yield _task(id, node, changes, goals)
+
+
+def due(plan: Plan, sources: Sources) -> dict[str, tuple[Obligation, ...]]:
+    """Return what tasks owe that come after a change of a signature and write who relies on it.
+
+    Nobody else has to see to it that such a node fits again: until the last task that writes it has
+    answered, its findings are left to that one. `sources` are those before the plan.
+    """
+    order = {task.id: task.depends_on for task in plan.tasks}
+    if not any(order.values()):
+        return {}
+    writers: dict[NodeId, list[str]] = {}
+    for task in plan.tasks:
+        for node in task.writes:
+            writers.setdefault(node.node, []).append(task.id)
+    found: dict[str, dict[NodeId, Obligation]] = {}
+    for change in Follow(plan.tasks, sources).changes:
+        for node in change.followers:
+            after = [t for t in writers.get(node, ()) if _reaches(order, t, change.task)]
+            for name in after:
+                if not any(_reaches(order, other, name) for other in after):
+                    subject = f"it relies on {change.node}, whose signature changes"
+                    found.setdefault(name, {})[node] = Obligation(_RELIES, subject, node)
+    return {task: tuple(owes.values()) for task, owes in found.items()}
 
 
 def unseen(
