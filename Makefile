@@ -85,6 +85,10 @@ lock: .venv/.installed
 	@{ echo '# Every package that MAK and its development need, by version and hash, for Python 3.11 and later.'; \
 	  echo '# Written by `make lock`; installed by every make target (`pip install --require-hashes`).'; \
 	  cat build/lock; } > requirements.lock
+	$(BIN)/uv pip compile --quiet pyproject.toml --constraint requirements.lock --universal \
+	    --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url -o build/action
+	@{ echo '# What the GitHub Action installs, by version and hash: requirements.lock without development.'; \
+	  echo '# Written by `make lock`.'; cat build/action; } > action/requirements.txt
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .material build dist

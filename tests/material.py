@@ -21,6 +21,7 @@ from pathlib import Path
 
 PINS = Path(__file__).with_name("material.txt")
 NPM_PINS = Path(__file__).with_name("material.npm.txt")
+ACTION_PINS = Path(__file__).parent.parent / "action" / "requirements.txt"
 FOLDER = Path(__file__).parent.parent / ".material"
 #: Two thirds of Django's files are message catalogues; they only take time.
 LEFT_OUT = "/LC_MESSAGES/"
@@ -65,6 +66,33 @@ def fetch_npm() -> dict[str, Path]:
     return folders
 
 
+def fetch_for_action() -> Path:
+    """Return a folder with all that the GitHub Action installs, so that tests can do so offline.
+
+    Raises `CalledProcessError` when pip cannot.
+    """
+    tag = f"{sys.implementation.cache_tag}-{_digest(ACTION_PINS)[:12]}"
+    folder = FOLDER / f"action-{tag}"
+    if not folder.exists():
+        FOLDER.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            pip += ["--disable-pip-version-check", "--only-binary", ":all:", "--require-hashes"]
+            out = Path(scratch, "out")
+            subprocess.run([*pip, "--dest", str(out), "-r", str(ACTION_PINS)], check=True)
+            _keep(out, folder)
+    return folder
+
+
+def _keep(made: Path, folder: Path) -> None:
+    """Give a folder its name, unless another test process was first."""
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+
+
 def _unpack(package: str, integrity: str, files: list[str], folder: Path) -> None:
     if not shutil.which("npm"):
         raise SystemExit(
@@ -87,11 +115,7 @@ def _unpack(package: str, integrity: str, files: list[str], folder: Path) -> Non
                 path = out / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(member.read())
-        try:
-            out.rename(folder)
-        except OSError:  # Another test process was first.
-            if not folder.exists():
-                raise
+        _keep(out, folder)
 
 
 def make_repository(root: Path) -> None:
@@ -117,7 +141,7 @@ def _digest(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    for found in (*fetch().values(), *fetch_npm().values()):
+    for found in (*fetch().values(), *fetch_npm().values(), fetch_for_action()):
         print(found)
     for folder in sys.argv[1:]:
         make_repository(Path(folder))

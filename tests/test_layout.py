@@ -71,7 +71,7 @@ def test_rooms_import_only_what_stands_below_them() -> None:
 
 def test_the_architecture_shows_the_floors_that_are_enforced() -> None:
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    (floors,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    (floors,) = [contract["layers"] for contract in contracts if contract["name"] == "Floors"]
     here = {path.stem for path in (ROOT / "mak").iterdir()}
     enforced = [[r for r in re.findall(r"\w+", floor) if r in here] for floor in floors]
     drawn = next(block for block in ARCHITECTURE.split("```") if "→ kernel →" in block)

@@ -17,4 +17,5 @@ _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*----
 
 def redact(text: str) -> str:
     """Return a text without tokens and keys."""
-    return _PEM.sub("[redacted]", _TOKEN.sub("[redacted]", secrets.redact(text)))
+    # By form first: a value that is a part of a token would leave the rest of it.
+    return secrets.redact(_PEM.sub("[redacted]", _TOKEN.sub("[redacted]", text)))

@@ -160,8 +160,11 @@ def test_github_is_given_file_line_title_and_the_very_message() -> None:
 def test_github_gets_as_many_annotations_as_it_shows_and_the_rest_as_lines() -> None:
     findings = tuple(replace(FINDING, line=n) for n in range(1, 14))
     lines = written("github", replace(REPORT, findings=findings)).splitlines()
-    assert [line.startswith("::error ") for line in lines] == [True] * 10 + [False] * 4
-    assert lines[10].startswith("shop/my cart.py:11: ")
+    assert [line.startswith("::error ") for line in lines] == [True] * 10 + [False] * 6
+    assert lines[11].startswith("shop/my cart.py:11: ")
+    # What a path begins with is no command: they are off while the others are printed.
+    off, on = lines[10].removeprefix("::stop-commands::"), lines[14]
+    assert (len(off), on) == (32, f"::{off}::")
     assert lines[-1].startswith("13 findings in 1 file") and "10 are shown" in lines[-1]
 
 
@@ -172,3 +175,21 @@ def test_github_finds_a_repository_below_the_workspace(
     report = replace(REPORT, root=tmp_path / "repo")
     properties, _ = parsed(written("github", report).splitlines()[0])
     assert properties["file"] == "repo/shop/my cart.py"
+
+
+def test_markdown_links_nothing_and_mentions_nobody() -> None:
+    hostile = replace(FINDING, node=NodeId("``` @alice.py"), message="see #1\n```\n<img src=x>")
+    text = written("markdown", replace(REPORT, findings=(FINDING, hostile)))
+    fence = "````"
+    head, block, tail = text.rpartition(f"{fence}text\n")[0], *text.split(fence)[-2:]
+    assert "@alice" not in head + tail
+    assert "@alice" in block
+    assert "see #1 ``` <img" in block
+    assert text.count(f"\n{fence}\n") == 1
+    assert f"[{ID}](" in tail
+
+
+def test_markdown_without_findings_is_a_sum() -> None:
+    text = written("markdown", replace(REPORT, findings=()))
+    assert text.startswith("### mak check\n")
+    assert "What to do" not in text

@@ -340,7 +340,9 @@ def _echo(token: str) -> Any:
 
 
 def test_nothing_listens(shop: Shop, waiting: Waiting) -> None:
-    nowhere = Transport(GivenToken("x" * 20), "http://127.0.0.1:9", clock=waiting.clock)
+    nowhere = Transport(
+        GivenToken("ghs_nobody_listens_to_this"), "http://127.0.0.1:9", clock=waiting.clock
+    )
     with nowhere, pytest.raises(GitHubError, match=r"POST .*ConnectError") as error:
         Api(nowhere, "octo/shop").comment(1, "x")
     assert not isinstance(error.value, AnswerLost)

@@ -70,10 +70,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Check one change and tell what it breaks."""
-    folder = work_dir(args)
     form = "json" if args.json else args.format
     if args.list:
         return _list(as_json=form == "json")
+    report = examine(args)
+    terminal.write_data(FORMATS[form](report))
+    if form in ("text", "github"):
+        for remark in report.remarks:
+            terminal.write_note(f"note: {remark}", "yellow")
+        if not report.changed and not (args.base or args.staged or args.pre_commit):
+            terminal.write_note("commits are checked by mak check --base REV: origin/main, HEAD~3")
+    return EXIT_FAILED if report.findings else EXIT_DONE
+
+
+def examine(args: Namespace) -> Report:
+    """Check the change that arguments name; raises `UsageError` when it cannot be checked."""
+    folder = work_dir(args)
     wanted = _wanted(args.select, args.ignore)
     from mak.source.collector import paused
     from mak.store import Store
@@ -82,21 +94,13 @@ def run(args: Namespace) -> int:
         with paused(), Store.open(folder, write=False) as store:
             if store.prefix and store.root is not None:
                 with Store.open(store.root, write=False) as whole:
-                    report = _report(whole, args, wanted)
-            else:
-                report = _report(store, args, wanted)
+                    return _report(whole, args, wanted)
+            return _report(store, args, wanted)
     except UsageError:
         raise
     except MakError as error:
         # That nothing could be checked must not look like a finding.
         raise UsageError(str(error), hint=error.hint) from error
-    terminal.write_data(FORMATS[form](report))
-    if form in ("text", "github"):
-        for remark in report.remarks:
-            terminal.write_note(f"note: {remark}", "yellow")
-        if not report.changed and not (args.base or args.staged or args.pre_commit):
-            terminal.write_note("commits are checked by mak check --base REV: origin/main, HEAD~3")
-    return EXIT_FAILED if report.findings else EXIT_DONE
 
 
 def _report(store: Store, args: Namespace, wanted: Collection[str]) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mak.cli.reports import document, github, sarif, text
+from mak.cli.reports import document, github, markdown, sarif, text
 from mak.cli.reports.report import Report
 
 FORMATS: dict[str, Callable[[Report], str]] = {
@@ -12,4 +12,5 @@ FORMATS: dict[str, Callable[[Report], str]] = {
     "json": document.write,
     "sarif": sarif.write,
     "github": github.write,
+    "markdown": markdown.write,
 }

@@ -6,6 +6,7 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,9 +28,16 @@ def _lines(report: Report) -> Iterator[str]:
     above = _above(report.root)
     for finding in report.findings[:SHOWN]:
         yield _annotation(finding, above)
-    for finding in report.findings[SHOWN:]:
+    others = report.findings[SHOWN:]
+    # Lines that begin as a path or a message likes are no commands to the runner.
+    end = secrets.token_hex(16) if others else ""
+    if others:
+        yield f"::stop-commands::{end}"
+    for finding in others:
         where = f"{above}{finding.node.path}:{finding.line}"
         yield clean(f"{where}: {finding.check}: {finding.message}").replace("\n", " ")
+    if others:
+        yield f"::{end}::"
     more = len(report.findings) - SHOWN
     shown = f"; {SHOWN} are shown as annotations, which is all that GitHub does" if more > 0 else ""
     yield text.summary(report) + shown

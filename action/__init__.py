@@ -1,0 +1,1 @@
+"""The GitHub Action: a job's environment in, MAK, outputs out. It decides nothing."""
