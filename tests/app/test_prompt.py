@@ -108,8 +108,19 @@ def test_history_is_suggested_and_searched_in_the_next_session(open_app: Open, h
     again.type(RIGHT)
     again.type(ENTER)
     again.wait("5 agents at most")
+    again.type(f"/status{ENTER}")
+    again.wait("approval  every plan")
     again.type("\x12gents")
-    again.wait("I-search backward", after="at most at once")
+    again.wait("I-search backward: gents", "> /max-agents 5", after="approval")
+    again.type(ENTER)
+    again.wait("> /max-agents 5", gone="I-search", after="approval")
+    again.type(ENTER)
+    again.wait("5 agents at most", after="approval")
+    again.type("\x12stat")
+    again.wait("I-search backward: stat", "> /status", after="5 agents at most")
+    again.type(CTRL_C)
+    again.wait(gone="I-search", after="5 agents at most")
+    again.until(lambda: again.text.count("> /status") == 1, "the search goes on")
 
 
 def test_ctrl_c_empties_the_line_and_twice_leaves(open_app: Open, home: Path) -> None:

@@ -210,19 +210,21 @@ class Plain:
 def _keys() -> KeyBindingsBase:
     """Return what Enter, Ctrl+J, Tab and Ctrl+C do."""
     from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+    from prompt_toolkit.filters import is_searching
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 
     keys = KeyBindings()
 
-    @keys.add("enter")
+    # While the history is searched, Enter takes what was found and Ctrl+C ends the search.
+    @keys.add("enter", filter=~is_searching)
     def run(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
-    @keys.add("c-j")
+    @keys.add("c-j", filter=~is_searching)
     def newline(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-    @keys.add("tab")
+    @keys.add("tab", filter=~is_searching)
     def complete(event: KeyPressEvent) -> None:
         # A list that is being made beside the typing must not swallow the key.
         buffer = event.current_buffer
@@ -241,11 +243,12 @@ def _keys() -> KeyBindingsBase:
 
 def _clearing() -> KeyBindings:
     """Return what Ctrl+C does: it empties the line, and interrupts where there is nothing in it."""
+    from prompt_toolkit.filters import is_searching
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     keys = KeyBindings()
 
-    @keys.add("c-c")
+    @keys.add("c-c", filter=~is_searching)
     def clear(event: KeyPressEvent) -> None:
         if event.current_buffer.text:
             event.current_buffer.reset()
