@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from mak.cli.app.loop import attempt
+from mak.cli.app.prompt import Plain
+from mak.cli.app.session import Session
+from mak.providers.secrets import keep
 from tests.app.conftest import Open
 from tests.conftest import git
 from tests.terminal import CTRL_C, CTRL_D, ENTER, NEWLINE, RIGHT, TAB, UP
@@ -133,3 +139,25 @@ def test_ctrl_c_empties_the_line_and_twice_leaves(open_app: Open, home: Path) ->
     terminal.wait("Ctrl+C once more leaves")
     terminal.type(CTRL_C)
     assert terminal.ended() == 130
+
+
+def test_bug_is_one_line_and_the_app_goes_on(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names the file with the traceback; no key gets there."""
+    session = Session(Plain())
+    key = "sk-ant-canary-0123456789abcdef"
+    keep(key)
+
+    def act() -> None:
+        raise ZeroDivisionError(f"two\nlines and {key}")
+
+    attempt(session, act)
+    attempt(session, lambda: session.say("goes on"))
+    said = capsys.readouterr().err.splitlines()
+    log = home / ".local/state/mak/app.log"
+    assert len(said) == 2 and said[1] == "goes on"
+    assert said[0].startswith("this is a bug in MAK: ZeroDivisionError: two lines and ")
+    assert said[0].endswith(f"; please report it with {log}")
+    assert "Traceback (most recent call last)" in log.read_text()
+    assert key not in said[0] and key not in log.read_text()
