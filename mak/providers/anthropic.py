@@ -20,7 +20,7 @@ from mak.providers.access import Access
 from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.policy import Policy
-from mak.providers.prices import Counts, tokens
+from mak.providers.prices import Counts, tokens, told
 from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally, is_named
 from mak.providers.whole import answered_whole
 
@@ -46,8 +46,13 @@ _BLANK: Mapping[str, Any] = {
     "model": "",
     "stop_reason": None,
     "stop_sequence": None,
-    "usage": {"input_tokens": 0, "output_tokens": 0},
 }
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
 
 
 class AnthropicProvider:
@@ -85,7 +90,7 @@ class AnthropicProvider:
             async with self._client().messages.stream(**_arguments(model, request, rung)) as stream:
                 tally.headers = stream.response.headers
                 if (whole := await answered_whole(stream.response, asking)) is not None:
-                    message = Message.model_validate({**_BLANK, **whole})
+                    message = _message(whole)
                     tally.began()
                     return _completion(message, model, rung)
                 async for _ in stream:
@@ -121,6 +126,12 @@ class AnthropicProvider:
 
     def _asking(self, model: str, rung: Rung) -> Asking:
         return self._access.asking(model, rung)
+
+
+def _message(whole: Mapping[str, Any]) -> Message:
+    """Return an answer that came whole, with what it counts as far as those are counts."""
+    usage = {name: told(whole.get("usage"), name) for name in _COUNTS}
+    return Message.model_validate({**_BLANK, **whole, "usage": usage})
 
 
 def _published(info: Any) -> Published:
@@ -200,12 +211,12 @@ def _text(message: Message) -> str:
 
 
 def _counts(message: Message, request: Request) -> Counts:
-    told = message.usage
-    cached = told.cache_read_input_tokens or 0
-    written = told.cache_creation_input_tokens or 0
+    usage: object = message.usage
+    cached = told(usage, "cache_read_input_tokens")
+    written = told(usage, "cache_creation_input_tokens")
     # The API's own count leaves out what the cache saw.
-    given = (told.input_tokens or 0) + cached + written
-    output = told.output_tokens or 0
+    given = told(usage, "input_tokens") + cached + written
+    output = told(usage, "output_tokens")
     estimated = False
     if given == 0:
         given = tokens(request.system, request.shared, request.prompt)

@@ -57,8 +57,8 @@ class Client:
     #: Told of every answer, for a recording.
     record: Callable[[Request, Completion], None] = lambda request, completion: None
 
-    async def complete(self, request: Request, *, total: float | None = None) -> Completion:
-        """Ask, and ask again what may pass, for at most `total` seconds (None: the policy's).
+    async def complete(self, request: Request) -> Completion:
+        """Ask, and ask again what may pass, for as long as the policy has time for one question.
 
         A stream that ends early is asked for a few times more; after that it is an outcome, as
         truncated, refused, filtered and empty answers are at once. Raises `NoAnswer` for everything
@@ -66,7 +66,7 @@ class Client:
         """
         question = _Question(self, request)
         try:
-            with anyio.fail_after(self.policy.total if total is None else total):
+            with anyio.fail_after(self.policy.total):
                 return await question.ask()
         except TimeoutError:
             last = f"; at last: {question.trouble}" if question.trouble else ""

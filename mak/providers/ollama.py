@@ -19,7 +19,7 @@ from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain, refused
 from mak.providers.ladder import strict
 from mak.providers.policy import Policy
-from mak.providers.prices import Counts, tokens
+from mak.providers.prices import Counts, tokens, told
 from mak.providers.request import Completion, Published, Request, Rung, Stop, Tally
 
 #: Windows are asked for in steps: a server loads a model anew for each size.
@@ -163,12 +163,15 @@ class _Answer:
             raise ValueError("a line with neither a message nor an end")
         self.began = True
         message = line.get("message") or {}
-        self._text.append(message.get("content") or "")
-        self._thought.append(message.get("thinking") or "")
+        for name, texts in (("content", self._text), ("thinking", self._thought)):
+            text = message.get(name) or ""
+            if not isinstance(text, str):
+                raise ValueError(f"{name} is no text")
+            texts.append(text)
         if line.get("done"):
             self._stop = line.get("done_reason") or "stop"
-            self._given = line.get("prompt_eval_count") or 0
-            self._made = line.get("eval_count") or 0
+            self._given = told(line, "prompt_eval_count")
+            self._made = told(line, "eval_count")
 
     def completion(self, rung: Rung) -> Completion:
         text = "".join(self._text)

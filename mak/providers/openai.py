@@ -21,7 +21,7 @@ from mak.providers.connect import client, http_client, shown
 from mak.providers.faults import MISSHAPEN, Asking, explain
 from mak.providers.ladder import strict
 from mak.providers.policy import Policy
-from mak.providers.prices import Counts, tokens
+from mak.providers.prices import Counts, tokens, told
 from mak.providers.request import (
     Completion,
     NoAnswer,
@@ -227,6 +227,15 @@ def _as_chunk(whole: Mapping[str, Any]) -> ChatCompletionChunk:
     return ChatCompletionChunk.construct(**parts, choices=choices)
 
 
+def _said(content: object) -> str:
+    """Return what a piece says: text, or for some servers a list of parts, thoughts among them."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 class _Answer:
     """One answer while it comes in."""
 
@@ -240,13 +249,13 @@ class _Answer:
 
     def add(self, chunk: ChatCompletionChunk) -> None:
         self.began = True
-        self.model = chunk.model or self.model
+        self.model = str(chunk.model or self.model)
         self._usage = chunk.usage or self._usage
         for choice in (chunk.choices or [])[:1]:
             self._stop = choice.finish_reason or self._stop
             if choice.delta is not None:
-                self._text.append(choice.delta.content or "")
-                self._refusal.append(choice.delta.refusal or "")
+                self._text.append(_said(choice.delta.content))
+                self._refusal.append(_said(choice.delta.refusal))
 
     def completion(self, rung: Rung) -> Completion:
         text, refusal = "".join(self._text), "".join(self._refusal)
@@ -259,15 +268,10 @@ class _Answer:
         return Completion(text, stop, self.model, rung, " ".join(refusal.split())[:300])
 
     def counts(self, request: Request) -> Counts:
-        told = self._usage
-        if told is None or not told.prompt_tokens:
+        given, made = told(self._usage, "prompt_tokens"), told(self._usage, "completion_tokens")
+        if not given:
             given = tokens(request.system, request.shared, request.prompt)
-            output = (told.completion_tokens or 0) if told else 0
-            return Counts(given, output or tokens(*self._text, *self._refusal), estimated=True)
-        details = told.prompt_tokens_details
-        return Counts(
-            told.prompt_tokens,
-            told.completion_tokens or 0,
-            (details.cached_tokens or 0) if details else 0,
-            (details.cache_write_tokens or 0) if details else 0,
-        )
+            return Counts(given, made or tokens(*self._text, *self._refusal), estimated=True)
+        details = getattr(self._usage, "prompt_tokens_details", None)
+        cached, written = told(details, "cached_tokens"), told(details, "cache_write_tokens")
+        return Counts(given, made, cached, written)

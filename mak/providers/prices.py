@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mak.model import Usage
@@ -20,6 +21,14 @@ class Counts:
     cached: int = 0
     written: int = 0
     estimated: bool = False
+
+
+def told(source: object, name: str) -> int:
+    """Return a count that a server tells in an object or a mapping; 0 where it is none."""
+    value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 < value < 1e15 else 0
 
 
 def tokens(*texts: str) -> int:
