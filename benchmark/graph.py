@@ -10,19 +10,17 @@ that ``--pyflakes`` gives. Figures are seconds, the lowest of ``--repeat``.
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmark.spent import Spent, lowest, run
 from mak.cli.comparison import present
 from mak.source import Sources, split
 from mak.source.graph import graph_of
@@ -31,14 +29,6 @@ from tests.material import make_repository
 
 #: A file in the middle of things: what is edited.
 EDITED = "django/utils/text.py"
-
-
-@dataclass(frozen=True)
-class Spent:
-    """Seconds."""
-
-    cpu: float
-    wall: float
 
 
 def whole(root: Path) -> tuple[int, int]:
@@ -70,35 +60,17 @@ def measure(repeat: int, pyflakes: Sequence[str]) -> Iterator[tuple[str, Spent]]
         make_repository(root)
         child = (sys.executable, __file__, "--whole", str(root))
         cache = root / ".git" / "mak"
-        yield "every edge, cold", _lowest(repeat, lambda: _run(child, lambda: _drop(cache)))
-        yield "every edge, warm", _lowest(repeat, lambda: _run(child))
+        yield "every edge, cold", lowest(repeat, lambda: run(child, fresh=cache))
+        yield "every edge, warm", lowest(repeat, lambda: run(child))
         with Store.open(root, write=False) as store:
             known = present(store)
             list(graph_of(known).every_edge())
             after_an_edit(known, 0)
             edits = iter(range(1, repeat + 6))
-            yield "one edited file", _lowest(repeat + 4, lambda: after_an_edit(known, next(edits)))
+            yield "one edited file", lowest(repeat + 4, lambda: after_an_edit(known, next(edits)))
         tool = (*pyflakes, str(root / "django"))
         if subprocess.run((*pyflakes, "--version"), capture_output=True).returncode == 0:
-            yield "pyflakes", _lowest(repeat, lambda: _run(tool))
-
-
-def _run(command: Sequence[str], before: Callable[[], None] = lambda: None) -> Spent:
-    before()
-    used, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, capture_output=True, check=False, env={**os.environ})
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-    return Spent(cpu, time.perf_counter() - wall)
-
-
-def _drop(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True) if folder.exists() else ():
-        path.unlink() if path.is_file() else path.rmdir()
-
-
-def _lowest(times: int, once: Callable[[], Spent]) -> Spent:
-    return min((once() for _ in range(times)), key=lambda spent: spent.cpu)
+            yield "pyflakes", lowest(repeat, lambda: run(tool))
 
 
 def main() -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from packages import files_of, sources_of, wheel
+from spent import Spent, lowest, run
 
 from mak.checks import check_trees
 from mak.source import split
@@ -26,14 +25,6 @@ _TOOLS = {
 }
 
 
-@dataclass(frozen=True)
-class Spent:
-    """Seconds."""
-
-    cpu: float
-    wall: float
-
-
 def measure(folder: Path, repeat: int) -> None:
     """Print the table, then the aims."""
     with tempfile.TemporaryDirectory(prefix="mak-benchmark-") as temporary:
@@ -43,11 +34,11 @@ def measure(folder: Path, repeat: int) -> None:
         print("| | CPU | wall |\n|---|---:|---:|")
         mak = (sys.executable, "-m", "mak", "check")
         cache = root / ".git" / "mak"
-        cold = _lowest(repeat, lambda: _run((*mak, "--all"), root, before=lambda: _drop(cache)))
+        cold = lowest(repeat, lambda: run((*mak, "--all"), root, fresh=cache))
         _row("mak check --all, cold", cold)
-        _row("mak check --all, warm", _lowest(repeat, lambda: _run((*mak, "--all"), root)))
+        _row("mak check --all, warm", lowest(repeat, lambda: run((*mak, "--all"), root)))
         _edit(root)
-        staged = _lowest(repeat + 1, lambda: _run((*mak, "--staged"), root))
+        staged = lowest(repeat + 1, lambda: run((*mak, "--staged"), root))
         _row("mak check --staged, one file, warm", staged)
         again = _in_process(folder, repeat)
         _row("one changed file again, in one process", again)
@@ -57,13 +48,11 @@ def measure(folder: Path, repeat: int) -> None:
             more = (str(root / "no-cache"),) if name == "mypy" else ()
             command = (sys.executable, *arguments, *more, str(root / "django"))
             times = repeat if name != "mypy" else 1
-            others[name] = min(
-                (_run(command, root, env=env) for _ in range(times)), key=lambda spent: spent.cpu
-            )
+            others[name] = lowest(times, partial(run, command, root, env=env))
             _row(name, others[name])
     print("\naims\n")
     _verdict("mak check --staged of one file, warm, wall s", staged.wall, 2)
-    _verdict("cold beside pyflakes, CPU", cold.cpu / others["pyflakes"].cpu, 2)
+    _verdict("cold beside pyflakes, wall", cold.wall / others["pyflakes"].wall, 2)
     _verdict("one changed file again, CPU ms", again.cpu * 1000, 50)
 
 
@@ -119,31 +108,7 @@ def _in_process(folder: Path, repeat: int) -> Spent:
         cpu, wall = time.process_time(), time.perf_counter()
         check_trees(before, after)
         spent.append(Spent(time.process_time() - cpu, time.perf_counter() - wall))
-    return min(spent, key=lambda one: one.cpu)
-
-
-def _run(
-    command: Sequence[str],
-    root: Path,
-    before: Callable[[], None] | None = None,
-    env: Mapping[str, str] | None = None,
-) -> Spent:
-    if before is not None:
-        before()
-    used, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, cwd=root, capture_output=True, check=False, env=env)
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-    return Spent(cpu, time.perf_counter() - wall)
-
-
-def _drop(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True) if folder.exists() else ():
-        path.unlink() if path.is_file() else path.rmdir()
-
-
-def _lowest(times: int, once: Callable[[], Spent]) -> Spent:
-    return min((once() for _ in range(times)), key=lambda spent: spent.cpu)
+    return Spent(min(one.cpu for one in spent), min(one.wall for one in spent))
 
 
 def _row(name: str, spent: Spent) -> None:

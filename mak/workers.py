@@ -1,4 +1,4 @@
-"""Pure functions run in a worker process, with a time and a memory limit.
+"""Pure functions run in other processes: with a time and a memory limit, or several at a time.
 
 Parsers with native recursion can exhaust the stack or run for minutes on one expression; behind
 this module the worst they can do is to lose one call. One worker is kept, so that a thousand calls
@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import resource
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import util
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 from mak.errors import MakError
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 #: Seconds one call may take.
@@ -53,6 +55,52 @@ def call(
     except MemoryError as error:
         stop()
         raise WorkerDied(f"{what}: more than {memory >> 20} MiB of memory") from error
+
+
+def forked(func: Callable[[P], T], parts: Sequence[P]) -> list[T]:
+    """Run `func` on every part: on the first here, on the others in copies of this process.
+
+    Returns the results in the order of the parts. What a copy changes is lost with it, and it must
+    not touch what processes cannot share, a connection for example. A part whose copy dies, or
+    cannot be made (no `fork`, several threads), is done here.
+    """
+    copies: list[tuple[int, int] | None] = []
+    for part in parts[1:]:
+        copies.append(_forked(func, part))
+    found = [func(part) for part in parts[:1]]
+    for part, copy in zip(parts[1:], copies, strict=True):
+        data = _result(*copy) if copy is not None else b""
+        found.append(pickle.loads(data) if data else func(part))
+    return found
+
+
+def _forked(func: Callable[[P], T], part: P) -> tuple[int, int] | None:
+    """Start a copy of this process; return its id and where its result will be read."""
+    if not hasattr(os, "fork") or threading.active_count() > 1:
+        return None
+    reading, writing = os.pipe()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        return None
+    if child:
+        os.close(writing)
+        return child, reading
+    try:
+        with os.fdopen(writing, "wb") as out:
+            out.write(pickle.dumps(func(part)))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _result(child: int, reading: int) -> bytes:
+    with os.fdopen(reading, "rb") as source:
+        data = source.read()
+    _, status = os.waitpid(child, 0)
+    return data if status == 0 else b""
 
 
 def stop() -> None:

@@ -5,12 +5,13 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from mak.workers import WorkerDied, call
+from mak.workers import WorkerDied, call, forked
 
 
 def test_a_call_returns_what_the_function_returns() -> None:
@@ -80,3 +81,53 @@ def test_memory_is_limited_call_by_call() -> None:
     with pytest.raises(WorkerDied, match="more than 512 MiB"):
         call(bytearray, 1 << 30, memory=512 << 20)
     assert call(resource.getrlimit, resource.RLIMIT_AS, memory=2 << 30)[0] == 2 << 30
+
+
+ALONE = """
+import os, signal
+from mak.workers import forked
+
+here = os.getpid()
+
+def where(part):
+    return part * 2, os.getpid()
+
+def dies(part):
+    if os.getpid() != here:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return part + 1
+
+found = forked(where, [1, 2, 3])
+assert [double for double, _ in found] == [2, 4, 6]
+assert found[0][1] == here and len({pid for _, pid in found}) == 3
+assert forked(dies, [1, 2]) == [2, 3]
+try:
+    forked(lambda part: 1 // part, [1, 0])
+except ZeroDivisionError:
+    print("met here")
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("nobody left")
+"""
+
+
+def test_parts_are_done_in_copies_of_this_process_and_come_back_in_order() -> None:
+    """In a process of one thread: whose copy dies or raises has its part done here."""
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["met here", "nobody left"], done.stderr
+
+
+def test_no_copy_is_made_of_a_process_with_several_threads() -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert forked(lambda part: os.getpid(), [1, 2]) == [os.getpid()] * 2
+    finally:
+        done.set()
+        other.join()
+
+
+def test_nothing_is_nothing() -> None:
+    assert forked(str, []) == []

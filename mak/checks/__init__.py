@@ -6,8 +6,9 @@ are for. A rule that cannot be sure stays silent, and only what the change intro
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mak.checks import (
@@ -36,11 +37,12 @@ from mak.checks.change import Change, Check
 from mak.checks.protected import protected as protected_reason
 from mak.checks.trees import Files, Trees, introduced
 from mak.checks.view import View
-from mak.model import Finding
-from mak.source import Sources, complaint
+from mak.model import Finding, NodeId
+from mak.source import SourceFile, Sources, complaint
 from mak.source.collector import paused
 from mak.source.facts import BindingKind
-from mak.source.names import references
+from mak.source.names import Reference, references
+from mak.workers import forked
 
 __all__ = [
     "CHECKS",
@@ -131,24 +133,62 @@ def check_trees(
 def _check_trees(
     before: Sources | None, after: Sources, select: Collection[str], ignore: Collection[str]
 ) -> list[Finding]:
-    changed = _changed(before, after)
-    trees = Trees(before, after, changed)
-    if before is None:
-        trees.after.graph.load()
-        changed = [path for path in trees.after.graph.paths if _is_odd(trees.after, path)]
-    change = Change(
-        before={p: before.file(p) if before and p in before else None for p in changed},
-        after={p: after.file(p) if p in after else None for p in changed},
-        references=lambda node, files: references(before.overlay(files), node) if before else (),
-        trees=trees,
-        by_person=True,
-    )
     chosen = [
         check
         for check in CHECKS
         if check.for_people and (not select or check.id in select) and check.id not in ignore
     ]
+    if before is None:
+        return _check_tree(after, chosen)
+    changed = _changed(before, after)
+    trees = Trees(before, after, changed)
+    change = _change(trees, changed, lambda node, files: references(before.overlay(files), node))
     return [finding for check in chosen for finding in _judged(check, change, trees)]
+
+
+def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
+    """Return what the checks find in a tree by itself; its files are shared out to the cores."""
+    trees = Trees(None, tree, ())
+    trees.after.graph.load()
+    paths = trees.after.graph.paths
+    of_all = [check for check in chosen if check.rule is None and check.looks_beyond]
+    of_one = [check for check in chosen if check not in of_all]
+    here = os.getpid()
+
+    def judge(share: Sequence[str]) -> list[Finding]:
+        if os.getpid() != here:
+            tree.keep_nothing()
+        trees.affected = tuple(share)
+        change = _change(trees, [path for path in share if _is_odd(trees.after, path)])
+        return [finding for check in of_one for finding in _judged(check, change, trees)]
+
+    cores = min(_CORES, os.cpu_count() or 1, len(paths) // _SHARE + 1)
+    found = [f for some in forked(judge, [paths[n::cores] for n in range(cores)]) for f in some]
+    change = _change(trees, ())
+    return found + [finding for check in of_all for finding in _judged(check, change, trees)]
+
+
+#: Processes that judge a tree, at most, and the files that one is worth.
+_CORES = 4
+_SHARE = 100
+
+
+def _change(
+    trees: Trees,
+    changed: Iterable[str],
+    uses: Callable[[NodeId, Mapping[str, SourceFile | None]], Sequence[Reference]] = (
+        lambda node, files: ()
+    ),
+) -> Change:
+    before = trees.before.sources if trees.before is not None else None
+    after = trees.after.sources
+    return Change(
+        before={p: before.file(p) if before and p in before else None for p in changed},
+        after={p: after.file(p) if p in after else None for p in changed},
+        references=uses,
+        trees=trees,
+        by_person=True,
+    )
 
 
 def _is_odd(view: View, path: str) -> bool:

@@ -101,6 +101,10 @@ class Sources:
         """Where what is found out about a blob may be kept."""
         return self._cache
 
+    def keep_nothing(self) -> None:
+        """Neither read nor keep what is found out: for a copy of this process."""
+        self._cache = None
+
     def data(self, path: str) -> bytes:
         """Return the bytes of a file, without cutting it; raise KeyError."""
         found = self._files.get(path)
@@ -273,6 +277,9 @@ class _Overlay(Sources):
     @property
     def cache(self) -> Cache | None:
         return self._base.cache
+
+    def keep_nothing(self) -> None:
+        self._base.keep_nothing()
 
     def data(self, path: str) -> bytes:
         return self.file(path).data if path in self._changes else self._base.data(path)

@@ -111,8 +111,9 @@ class Graph:
         return self.names.index.paths
 
     def load(self) -> None:
-        """Read the facts of every file at once."""
+        """Read the facts and words of every file at once."""
         self.names.index.load(self.paths)
+        self.names.index.mentioning("")
 
     # ------------------------------------------------------------------------ one file
 
