@@ -24,6 +24,7 @@ from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
 from mak.gates import Red, halve
 from mak.gating import judged, left_red, named, owes, written
 from mak.judge import (
+    MERGE,
     Accept,
     Again,
     Fail,
@@ -61,6 +62,9 @@ from mak.store import Committed, Moved, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
 WIDENINGS = 2
+#: Why an answer is turned down that another one may follow though the task is the same: what it
+#: was given has changed.
+MOVES = frozenset((MERGE, "moved", "stale"))
 #: How often an edit may not go together with another's before its task writes alone.
 CLASHES = 2
 #: Seconds between two looks at a lock that another process holds.
@@ -403,7 +407,8 @@ class Waves:
         turn = self.turns[task]
         turn.rejected += 1
         self.log.emit(events.ReplyRejected(task, turn.asked, check, reason))
-        if turn.rejected >= self.config.attempts:
+        is_same = turn.agent.is_steady and check not in MOVES
+        if turn.rejected >= self.config.attempts or is_same:
             self._leave(task, [(check, reason, "")])
             times = f" (asked {turn.rejected} times)" if turn.rejected > 1 else ""
             self._fail(task, f"{reason}{times}")

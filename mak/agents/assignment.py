@@ -69,6 +69,8 @@ class Agent(Protocol):
 
     #: The model spec that opened it, as the person wrote it.
     spec: str
+    #: Whether it answers the same to the same assignment, so that asking again is no use.
+    is_steady: bool
 
     async def answer(self, assignment: Assignment) -> Reply:
         """Return what to do, or why not; raise `NoAnswer` (an `AgentError`) for no answer."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -17,8 +18,9 @@ from anyio.lowlevel import checkpoint
 
 from mak.agents.assignment import Ask, Asked, Assignment, Slot, Told
 from mak.errors import MakBug, PlanError
-from mak.model import LEFT, AddImport, Aspect, NodeId, Reply, ReplyStatus, Task, Usage
+from mak.model import LEFT, AddImport, Aspect, NodeId, NodeKind, Reply, ReplyStatus, Task, Usage
 from mak.source import Draft, Rejected, decode
+from mak.source.names import names_of
 from mak.source.refactor import Intent, Refusal, Sites, find, forms, nearest, parse, read
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def planner(sources: Sources) -> Ask:
 
 class BuiltinAgent:
     """Carries out tasks whose goal is a sentence that a refactoring understands."""
+
+    is_steady = True
 
     def __init__(self, spec: str = NAME) -> None:
         self.spec = spec
@@ -139,13 +143,17 @@ def _steps(intents: Sequence[Intent], sources: Sources) -> list[tuple[Sites, lis
             needs = [i for i, (other, _) in enumerate(found) if _meet(mine, _touched(other))]
         elif number:
             needs = list(range(number))
-        sites = _found(after, intent) if needs else first
+        tree = after if needs else sources
+        sites = _found(tree, intent) if needs else first
         if isinstance(sites, Refusal):
             raise PlanError(sites.told, hint=sites.hint)
         if not sites.paths:
             raise PlanError(f"{sites.sentence}: there is nothing to change")
+        sites, changed = _rehearsed(sites, tree)
         found.append((sites, needs))
-        if number + 1 < len(intents):
+        if tree is after:
+            after = changed
+        elif number + 1 < len(intents):
             after = _applied(after, intent)
     return found
 
@@ -180,14 +188,37 @@ def _applied(sources: Sources, intent: Intent) -> Sources:
     sites = _found(sources, intent)
     if isinstance(sites, Refusal):
         raise PlanError(str(sites))
+    return _rehearsed(sites, sources)[1]
+
+
+def _rehearsed(sites: Sites, sources: Sources) -> tuple[Sites, Sources]:
+    """Carry out a change to see that it can be; return it with all signatures it changes, and then.
+
+    A class has another signature with another base, a function with another decorator.
+    """
     draft = Draft(sources)
     granted = frozenset((*sites.units, *(unit.node.api for unit in sites.api), *sites.creates))
     units = (*sites.units, *(NodeId(path) for path in sites.additions))
     proposal = draft.propose(sites.edits(sources, units), granted)
     if isinstance(proposal, Rejected):
-        raise MakBug(f"planning {sites.sentence}: its own edits are rejected: {proposal.reason}")
+        raise PlanError(f"{sites.sentence}: it cannot be carried out: {proposal.reason}")
     draft.accept(proposal)
-    return draft.sources
+    after = draft.sources
+    before, names = names_of(sources), names_of(after)
+    for path in proposal.files:
+        if path in sources and before.facts(path) and path in after and not names.facts(path):
+            raise PlanError(f"{sites.sentence}: it cannot be carried out: {path} would not parse")
+    seen = {
+        unit
+        for unit in sites.units
+        if unit.node in proposal.api_changed and _defines(unit, sources)
+    }
+    return replace(sites, api=sites.api | seen), after
+
+
+def _defines(unit: NodeId, sources: Sources) -> bool:
+    node = sources.node(unit.node)
+    return node is not None and node.kind in (NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.CLASS)
 
 
 def _shares(sites: Sites) -> Iterable[tuple[tuple[NodeId, ...], tuple[NodeId, ...], str]]:

@@ -37,6 +37,8 @@ _PLAN_ROOM = 16_384
 class LLMAgent:
     """Answers an assignment with one question to a model."""
 
+    is_steady = False
+
     def __init__(self, spec: str, client: Client) -> None:
         self.spec = spec
         self._client = client

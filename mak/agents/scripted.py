@@ -144,6 +144,8 @@ async def _play(attempt: Attempt, what: str, spec: str) -> None:
 class ScriptedAgent:
     """Answers attempt *n* at a task with the *n*-th attempt of the script, also after a restart."""
 
+    is_steady = False
+
     def __init__(self, spec: str, path: Path) -> None:
         self.spec = spec
         self._script = read_script(path)

@@ -70,12 +70,18 @@ async def propose(
                 notes = tuple(f"the planner asks: {text}" for text in _visible(reply.questions))
                 return grounded.plan, usage, (*first.remarks, *grounded.remarks, *notes)
             reason = _listed(grounded.reasons)
+        if not answer.usage.calls:
+            break  # a planner by rule says the same again
         prompt = first.again(reason, clean(answer.text, comments=False).text[:_ANSWER])
     raise PlanError(
-        f"planning: asked {ASKS} times, no usable plan; at last: {reason}",
+        f"planning: {_asked(attempt)}, no usable plan; at last: {reason}",
         hint="say it in other words, let another model plan (--planner), or write the plan "
         "yourself: mak run --plan FILE",
     )
+
+
+def _asked(times: int) -> str:
+    return f"asked {times} times" if times > 1 else "asked once"
 
 
 def _refuse_unless_planned(answer: Answer) -> None:

@@ -164,3 +164,10 @@ def test_what_nobody_sees_in_the_request_reaches_neither_planner_nor_agents() ->
     assert plan.request == "sum up  areas"
     assert planner.prompts[0].request == "sum up  areas"
     assert remarks == ("the request: 1 invisible character, 1 HTML comment taken out",)
+
+
+def test_a_planner_that_asks_no_model_is_asked_once() -> None:
+    planner = Planner(Answer("no", ReplyStatus.EDITED, Usage(), "builtin"), GOOD)
+    with pytest.raises(PlanError, match="asked once, no usable plan"):
+        plan_with(planner)
+    assert len(planner.prompts) == 1

@@ -53,6 +53,7 @@ class _Modelled:
     """An agent that takes its time and makes the job's edit in what it is shown."""
 
     spec = "modelled"
+    is_steady = False
 
     def __init__(self, workload: Workload, model: Model, result: Result) -> None:
         self.workload = workload
