@@ -256,6 +256,10 @@ class FakeGitHub:
         except Refused as refused:
             ask = {"WWW-Authenticate": 'Basic realm="GitHub"'} if refused.status == 401 else {}
             return self._answer(request, None, refused.status, _error(refused), ask)
+        fault = self.faults.next(request.method, request.url.path)
+        if fault and not fault.done:
+            message = {"message": fault.message}
+            return self._answer(request, None, fault.status, message, fault.headers)
         before = repository.refs("refs/heads/")
         login = call.user.login
         answer = await git.serve(repository, request, f"/{places['rest']}", login)
@@ -268,7 +272,7 @@ class FakeGitHub:
                 request.method, request.url.path, token, None, answer.status_code, self.now()
             )
             self.seen.append(seen)
-        return answer
+        return _Cut() if fault else answer
 
     def _answer(
         self,
