@@ -162,6 +162,14 @@ class WaveCommitted:
 
 
 @dataclass(frozen=True, slots=True)
+class GateStarted:
+    """A command of the project begins to judge a tree; `tasks` are those whose edits are in it."""
+
+    gate: str
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GateRan:
     """A command of the project judged a tree; `tasks` are those whose edits are in it."""
 
@@ -259,6 +267,7 @@ Event = (
     | WaveMerged
     | WaveHeld
     | WaveCommitted
+    | GateStarted
     | GateRan
     | TaskTakenOut
     | TaskHeld

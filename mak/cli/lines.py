@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mak.events import (
     Event,
     GateRan,
+    GateStarted,
     PlanAsked,
     Planned,
     Remark,
@@ -98,6 +99,8 @@ def line(event: Event) -> Line:
         case WaveCommitted(wave, commit, subject, tasks):
             text = f"wave {wave + 1}: {commit[:10]} {subject} ({count(len(tasks), 'task')})"
             return Line("commit", text, "bold green")
+        case GateStarted(gate, tasks):
+            return Line("gate", judging(gate, tasks))
         case GateRan(gate, _, passed, verdict, took, tasks):
             of = f" ({count(len(tasks), 'task')})" if tasks else ""
             text = f"{gate}: {verdict}{of}, {seconds(took)}"
@@ -117,6 +120,11 @@ def line(event: Event) -> Line:
             return Line("note", text)
         case RunFinished(state, reason):
             return Line("end", f"{state}: {reason}" if reason else state, "bold")
+
+
+def judging(gate: str, tasks: Sequence[str]) -> str:
+    """Return what a command of the project does while it runs."""
+    return f"{gate} judges {count(len(tasks), 'task')}" if tasks else f"{gate} runs"
 
 
 def some(names: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ from mak.cli.lines import bare, count, line, money, seconds, short, spec, tokens
 from mak.cli.progress import Progress, Row
 from mak.events import (
     Event,
+    GateStarted,
     PlanAsked,
     Planned,
     ReplyParked,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 #: Events that the screen shows in its rows, so that they need no line of their own.
-ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked)
+ROW_EVENTS = (TaskStarted, TaskWaiting, ReplyParked, GateStarted)
 #: Events that what is written after the run tells better.
 UNSAID = (ReplyUnused, RunFinished, Spent)
 #: Redraws per second.
@@ -202,7 +203,7 @@ class Screen:
             took = seconds(now - self.progress.since)
             said = Text(terminal.clean(f"{self.progress.preparing}  {took}"), no_wrap=True)
             parts.append(Spinner("dots" if terminal.clean("⠋") == "⠋" else "line", said))
-        else:
+        if self.progress.total or not self.progress.preparing:
             parts.append(Text(terminal.clean(self._summary()), "bold", no_wrap=True))
         if self._below is not None:
             line = self._below(self._console.width, self.progress.usage)

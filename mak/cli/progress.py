@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mak.cli.lines import spec
+from mak.cli.lines import judging, spec
 from mak.events import (
     Event,
+    GateRan,
+    GateStarted,
     PlanAsked,
     Planned,
     RepairPlanned,
@@ -66,7 +68,7 @@ class Progress:
     #: Whether the plan was approved: from there on the run can be recovered.
     approved: bool = False
     finished: bool = False
-    #: What is done before there is a plan, in a few words, and since when; empty: nothing.
+    #: What is done beside the tasks, in a few words, and since when; empty: nothing.
     preparing: str = ""
     since: float = 0.0
 
@@ -82,6 +84,10 @@ class Progress:
             case Planned(levels):
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
+                self.preparing = ""
+            case GateStarted(gate, tasks):
+                self._prepare(judging(gate, tasks), now)
+            case GateRan():
                 self.preparing = ""
             case RepairPlanned(_, levels, _):
                 self.total += sum(len(level) for level in levels)

@@ -163,6 +163,7 @@ class Gates:
                 self._checks.links,
             )
             env = environment(os.environ, places, extra=self._checks.env, secrets=self._secrets())
+            self._emit(events.GateStarted(gate.name, tuple(tasks)))
             try:
                 ran = await run(command, folder, env, gate.timeout)
             except OSError as error:

@@ -121,3 +121,17 @@ def test_first_start_says_what_is_wrong_and_goes_on(
     terminal.wait("'anthropc' is neither", "/help lists what to do later", "Create .mak/config")
     terminal.type(f"n{ENTER}")
     terminal.wait("builtin · planner same")
+
+
+def test_first_start_is_asked_in_plain_lines_too(
+    make_repo: Callable[..., Path], open_app: Open
+) -> None:
+    root = make_repo(FILES, "new")
+    terminal = open_app("--plain", cwd=root, ready="1, 2, 3 or 4?")
+    terminal.type(f"4{ENTER}")
+    terminal.wait("The built-in agent does the tasks", "Create .mak/config.yaml")
+    terminal.type(f"y{ENTER}")
+    terminal.wait("Wrote ")
+    terminal.type(f"/status{ENTER}")
+    terminal.wait("branch    main, 1 uncommitted file")
+    assert (root / ".mak/config.yaml").exists()

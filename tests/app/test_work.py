@@ -96,7 +96,7 @@ def test_ctrl_c_stops_the_run_and_recover_goes_on(open_app: Open, root: Path, ho
     assert terminal.ended() == 0
 
 
-def test_ctrl_c_again_leaves_while_the_run_is_stopping(
+def test_ctrl_c_again_leaves_when_it_has_stopped_a_run(
     open_app: Open, root: Path, home: Path
 ) -> None:
     spec = scripted(root, {"extra": [{**RENAMED, "delay_s": 600}]}, PLAN[2:])
@@ -230,7 +230,8 @@ def test_builtin_run_is_stopped_while_a_gate_runs_and_goes_on(
     terminal.type(f"rename function a.old to new{ENTER}")
     terminal.wait("Plan: 2 tasks in 1 wave", "[a]pprove")
     terminal.type(f"a{ENTER}")
-    terminal.wait("ok       t1", "ok       t2", "2/2 tasks")
+    shown = terminal.wait("ok       t1", "ok       t2", "2/2 tasks", " slow judges 2 tasks  ")
+    assert re.search(r"^[⠀-⣿] slow judges 2 tasks  \d", shown, re.MULTILINE)
     terminal.type(CTRL_C)
     terminal.wait("was interrupted", "nothing is lost", "Next: /recover")
     assert git(root, "log", "--format=%s") == "base\n"

@@ -10,6 +10,7 @@ from mak.cli.terminal import clean, columns, fitting, fold
 from mak.events import (
     Event,
     GateRan,
+    GateStarted,
     PlanAsked,
     Planned,
     Remark,
@@ -74,6 +75,7 @@ STORY: list[tuple[Event, str]] = [
     (TaskWidened("a", ("y.py::k",), True), "widen    a: y.py::k, queued"),
     (TaskSettled("a", ("x.py::f",)), "ok       a: x.py::f"),
     (TaskSettled("c", ()), "ok       c: no change"),
+    (GateStarted("tests", ("a", "b")), "gate     tests judges 2 tasks"),
     (
         GateRan("tests", COMMIT, False, "failed", 2.0, ("a", "b"), "1 failed"),
         "gate     tests: failed (2 tasks), 2.0s",
