@@ -139,9 +139,9 @@ def _published(info: Any) -> Published:
     retires = getattr(info, "retires_at", None)
     return Published(
         info.id,
-        info.display_name or "",
-        getattr(info, "max_input_tokens", None),
-        getattr(info, "max_tokens", None),
+        str(info.display_name or ""),
+        told(info, "max_input_tokens") or None,
+        told(info, "max_tokens") or None,
         getattr(schema, "supported", None),
         str(getattr(info, "lifecycle", None) or ""),
         str(retires)[:10] if retires else "",

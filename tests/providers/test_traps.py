@@ -144,6 +144,14 @@ def test_a_list_of_models_is_read_to_its_last_page(make_wire):
     assert second == Published("m2", "M 2", 200_000, 64_000, True, "active")
 
 
+def test_what_a_list_says_about_a_model_is_a_number_or_not_said(make_wire):
+    wire = make_wire("anthropic")
+    listed = {"id": "m1", "display_name": 7, "max_input_tokens": "many", "max_tokens": -1}
+    wire.server.facts["v1/models"] = {"data": [listed], "has_more": False}
+    [found] = models(wire)
+    assert (found.title, found.context, found.max_output) == ("7", None, None)
+
+
 NO_LISTS: list[Any] = [
     b"<html>hello</html>",
     b"",

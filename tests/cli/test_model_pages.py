@@ -1,4 +1,4 @@
-"""docs/reference/model-specs.md says what specs mean, and what stands in it works."""
+"""What the pages about models say is so: specs mean something, scripts run, numbers are ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from mak.cli.main import main
-from mak.config import EndpointSettings
-from mak.providers import Setup, parse
+from mak.config import Config, EndpointSettings
+from mak.plan.propose import ASKS
+from mak.providers import Policy, Setup, parse
 from mak.providers.endpoints import PRESETS
 from mak.providers.own import own
 from mak.providers.spec import RESERVED, forms
@@ -65,3 +66,18 @@ def test_the_script_of_the_page_is_carried_out(
     path.write_text("plan: 7\n")
     assert main(["plan", "--task", "x", "--models", f"scripted:{path}", *where[1:]]) == 2
     assert "docs/reference/model-specs.md" in capsys.readouterr().err
+
+
+def test_how_often_a_model_is_asked_is_what_the_guide_says() -> None:
+    guide = (ROOT / "docs" / "guides" / "models.md").read_text()
+    rows = re.findall(r"^\| (?:a )?(\S+)[^|]* \| (\d+)[^|]*\|$", guide, re.MULTILINE)
+    policy = Policy()
+    assert {begins: int(calls) for begins, calls in rows} == {
+        "busy,": policy.retries + 1,
+        "nothing": policy.retries_unreachable + 1,
+        "page": policy.retries_malformed + 1,
+        "stream": policy.reconnects + 1,
+        "refusal,": 1,
+    }
+    assert "until it has given three" in guide
+    assert (Config().attempts, ASKS) == (3, 3)
