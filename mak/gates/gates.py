@@ -165,7 +165,7 @@ class Gates:
             env = environment(os.environ, places, extra=self._checks.env, secrets=self._secrets())
             self._emit(events.GateStarted(gate.name, tuple(tasks)))
             try:
-                ran = await run(command, folder, env, gate.timeout)
+                ran = await run(command, folder, {**env, **copy.environment}, gate.timeout)
             except OSError as error:
                 raise StoreError(f"running {gate.name} ({command}): {error}") from error
             output = tidy(ran.output, str(copy.root))

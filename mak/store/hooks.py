@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def judge(
                 file = file / "COMMIT_EDITMSG"
                 file.write_text(message, encoding="utf-8")
                 arguments = [str(file)]
-            refused = _run(settings.hooks / name, arguments, root)
+            refused = _run(settings.hooks / name, arguments, root, copy.environment)
             if refused is not None:
                 return Refused(name, refused)
             if arguments:
@@ -67,9 +68,9 @@ def judge(
     return message
 
 
-def _run(hook: Path, arguments: list[str], root: Path) -> str | None:
+def _run(hook: Path, arguments: list[str], root: Path, more: Mapping[str, str]) -> str | None:
     """Run a hook; return None when it agrees, else what it said."""
-    env = {**environment(), "GIT_EDITOR": ":"}
+    env = {**environment(), **more, "GIT_EDITOR": ":"}
     env.pop("GIT_LITERAL_PATHSPECS", None)
     for command in ([str(hook)], ["sh", str(hook)]):
         try:

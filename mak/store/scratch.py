@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mak.errors import StoreError
-from mak.store import treeops
+from mak.store import settings, treeops
 from mak.store.git import Git
 from mak.store.guard import FileLock
 from mak.store.repository import Repository, git_errors
@@ -29,28 +29,6 @@ _PREFIX = "mak-scratch-"
 _REF = "--format=%(objectname) %(refname)"
 _REMOTES = "refs/remotes"
 _PACKED = b"# pack-refs with: sorted\n"
-#: The person's settings, but for those about where and how files are checked out.
-_CONFIG = """[include]
-\tpath = {config}
-[core]
-\trepositoryFormatVersion = {version}
-\tbare = false
-\tsparseCheckout = false
-\tfsmonitor = false
-\tuntrackedCache = false
-[gc]
-\tauto = 0
-[maintenance]
-\tauto = false
-[lfs]
-\tstorage = {lfs}
-{partial}"""
-
-
-def _quoted(path: Path) -> str:
-    """Return a path as a value in a configuration file."""
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
 
 
 class Scratch:
@@ -63,6 +41,7 @@ class Scratch:
         #: The top folder, as a command sees the repository's.
         self.root = root
         self._git_dir = root.parent / "git"
+        self._account_file = root.parent / "account"
         # A command may take away `.git`; whatever lies above is the person's.
         self.git = Git(self._git_dir, root, pinned=True)
         self._pointer = f"gitdir: {self._git_dir}\n".encode()
@@ -75,6 +54,14 @@ class Scratch:
     def work_dir(self) -> Path:
         """The folder that stands for the work directory."""
         return self.root / self._repository.prefix
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What keeps a command's git within the copy, also when it has taken `.git` away."""
+        return {
+            "GIT_CEILING_DIRECTORIES": str(self.root.parent),
+            "GIT_CONFIG_GLOBAL": str(self._account_file),
+        }
 
     def show(self, tree: str) -> Path:
         """Make the files those of `tree`; return the work directory.
@@ -127,21 +114,15 @@ class Scratch:
                 shutil.copyfile(theirs / name, self._git_dir / name)
         listed = self._repository.git.run("for-each-ref", _REF, "refs/heads", "refs/tags", _REMOTES)
         (self._git_dir / "packed-refs").write_bytes(_PACKED + listed)
-        partial = self._repository.git.run(
-            "config", "--local", "extensions.partialClone", check=False
-        )
-        self._config = _CONFIG.format(
-            config=_quoted(theirs / "config"),
-            lfs=_quoted(theirs / "lfs"),
-            version=1 if partial else 0,
-            partial=f"[extensions]\n\tpartialClone = {partial.decode()}" if partial else "",
-        )
+        self._config = settings.of_copy(self._repository, self.root)
+        self._account = settings.of_account(self._repository)
         self._set_up()
 
     def _set_up(self) -> None:
         """Undo what a command may have set."""
-        (self._git_dir / "config").write_text(self._config)
+        (self._git_dir / "config").write_text(self._config, errors="surrogateescape")
         (self._git_dir / "HEAD").write_text(f"{self._head}\n")
+        self._account_file.write_text(self._account, errors="surrogateescape")
 
     def _renew(self) -> None:
         """Begin anew at the same place; what cannot be removed yet goes with the whole folder."""
@@ -158,6 +139,7 @@ class Scratch:
         Their paths are those of the repository. What Git ignores does not count.
         """
         with git_errors(f"taking in what was written in {self.root}"):
+            self._set_up()
             listed = self.git.run("ls-files", "-zmdo", "--exclude-standard").split(b"\0")[:-1]
             names = [name for name in dict.fromkeys(listed) if wanted(os.fsdecode(name))]
             if names:

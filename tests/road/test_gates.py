@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,82 @@ def test_gates_see_the_tree_and_never_a_key(make_road, monkeypatch: pytest.Monke
     assert outcome.state is RunState.DONE, [run.output for run in road.of(GateRan)]
     assert snapshot(road.root) == before
     assert not (road.root / ".git/worktrees").exists()
+
+
+REACHING = (
+    "git config core.bare true; git config core.worktree /; git config --local user.name gate",
+    "git config --global user.name gate; git config --global --add safe.directory '*'",
+    "git config core.hooksPath /tmp; git sparse-checkout set none; git branch -D other",
+    "git -c user.name=g -c user.email=g@g commit -qam gate; git stash; git tag -d v1",
+    "git reflog expire --all --expire=now; git gc -q --prune=now; git worktree prune",
+    "rm -rf .git; git config user.name gate; git init -q; git add -A; git reset -q --hard",
+    'rm -rf "$(git rev-parse --absolute-git-dir)"; git config user.name gate',
+)
+
+
+def standing(root: Path) -> dict[str, Any]:
+    """Return what a person has set, their index and files, and all refs but what MAK moves."""
+    kept = {name: (root / name).read_bytes() for name in (".git/config", ".git/HEAD", "mine.txt")}
+    kept |= {"home": Path.home().joinpath(".gitconfig").read_bytes(), **snapshot(root)}
+    moved = ("refs/heads/main", "refs/mak/")
+    refs = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    return kept | {
+        "refs": [ref for ref in refs if not ref.startswith(moved)],
+        "worktrees": git(root, "worktree", "list", "--porcelain").split("worktree ")[2:],
+        "folder": sorted(path.name for path in root.iterdir()),
+        "broken": git(root, "fsck", "--no-dangling"),
+    }
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_gate_that_does_anything_with_git_does_it_to_its_copy(
+    make_road, monkeypatch: pytest.MonkeyPatch, is_inside: bool
+) -> None:
+    """Settings of a linked worktree are the person's, and so is what lies around a folder."""
+    road = make_road(FILES)
+    Path.home().joinpath(".gitconfig").write_text('[alias]\n\tx = "log\\n"\n[user]\n\tname = Ada\n')
+    git(road.root, "tag", "v1")
+    git(road.root, "worktree", "add", "-q", str(road.root.parent / "beside"), "-b", "other")
+    road.root.joinpath("mine.txt").write_text("mine\n")
+    if is_inside:
+        road.root.joinpath(".git/info/exclude").write_text("tmp/\n")
+        road.root.joinpath("tmp").mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(road.root / "tmp"))
+    git(road.root, "add", "mine.txt")
+    before = standing(road.root)
+    outcome = road.run(
+        [task("a", "shop.py::three"), task("b", "shop.py::two", depends_on=["a"])],
+        {"a": [becomes("three", 30)], "b": [becomes("two", 20)]},
+        config=config(
+            *(gate(f"({what}) >&2; true", name=f"g{n}") for n, what in enumerate(REACHING))
+        ),
+    )
+    assert outcome.state is RunState.DONE, outcome.reason
+    assert len(outcome.waves) == 2
+    assert standing(road.root) == before
+
+
+def test_a_gate_reads_what_the_person_has_set(make_road) -> None:
+    road = make_road(FILES)
+    home = Path.home()
+    home.joinpath("more").write_text('[user]\n\temail = "a\\\\b\\"c"\n[branch "x.y"]\n\tflag\n')
+    home.joinpath(".gitconfig").write_text("[include]\n\tpath = more\n")
+    git(road.root, "config", "mak.test", "theirs")
+    asked = (
+        'test "$(git config --global user.email)" = \'a\\b"c\' && git config --bool branch.x.y.flag'
+        ' && test "$(git config mak.test)" = theirs'
+        ' && test "$(git rev-parse --show-toplevel)" = "$PWD"'
+        " && git diff --quiet"
+    )
+    # As in a submodule, whose files are told by its settings.
+    git(road.root, "config", "core.worktree", str(road.root))
+    outcome = road.run(
+        [task("a", "shop.py::three")],
+        {"a": [becomes("three", 30)]},
+        config=config(gate("set -x; " + asked)),
+    )
+    assert outcome.state is RunState.DONE, (outcome.reason, road.of(GateRan))
+    assert [run.verdict for run in road.of(GateRan)] == ["passed"], road.of(GateRan)
 
 
 def test_a_gate_that_runs_too_long_is_a_gate_that_fails(make_road) -> None:
