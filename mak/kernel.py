@@ -208,11 +208,13 @@ async def make_plan(store: Store, request: str, options: Options) -> Review:
         await _close()
 
 
-def undo(store: Store, run_id: str) -> Undone:
+def undo(store: Store, run_id: str, config: Config) -> Undone:
     """Take back what a run put on the branch, with a new commit.
 
-    Raises `StoreError`, naming what is in the way: nodes written since, uncommitted changes.
+    Files that `config` says a command writes are taken back whole or not at all. Raises
+    `StoreError`, naming what is in the way: nodes written since, uncommitted changes.
     """
+    store.hide(config.files)
 
     def merged(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[str, ...]:
         if store.opaque_reason(path):

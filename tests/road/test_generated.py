@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mak.cli.main import main
 from mak.config import Checks, Config, Files, Gate, Generated, Repair
 from mak.events import GateRan, WaveHeld
 from mak.model import RunState, TaskState
@@ -173,6 +174,31 @@ def test_undo_takes_back_what_was_written_too(make_road) -> None:
     road = make_road(FILES)
     outcome = road.run([task("x", "a.py::one")], {"x": [adds("three")]}, config=config())
     with Store.open(road.root) as store:
-        store.hide(config().files)
-        kernel.undo(store, outcome.run)
+        kernel.undo(store, outcome.run, config())
     assert {path: road.text(path) for path in FILES} == FILES
+
+
+def test_undo_does_not_merge_what_a_command_writes(make_road, capsys) -> None:
+    """The command did not read the configuration, and took the run out of a generated module."""
+    road = make_road(
+        {
+            "a.py": STUBS,
+            "out_pb2.py": "def f():\n    return 0\n\n\ndef g():\n    return 0\n",
+            "tools/list.py": "open('out_pb2.py', 'w').write("
+            "'def f():\\n    return 1\\n\\n\\ndef g():\\n    return 0\\n')",
+        }
+    )
+    settings = config(paths=("*_pb2.py",))
+    outcome = road.run([task("x", "a.py::one")], {"x": [adds("three")]}, config=settings)
+    assert "return 1" in road.text("out_pb2.py"), outcome.reason
+    since = "def f():\n    return 1\n\n\ndef g():\n    return 7\n"
+    file = road.root / ".mak/config.yaml"
+    write(road.root, {"out_pb2.py": since, ".mak/config.yaml": settings.model_dump_json()})
+    git(road.root, "commit", "-qam", "since")
+    assert main(["undo", "--work-dir", str(road.root)]) == 1
+    assert "out_pb2.py" in capsys.readouterr().err
+    assert road.text("out_pb2.py") == since
+    # Where nobody says that it is generated, it is code like any other.
+    file.unlink()
+    assert main(["undo", "--work-dir", str(road.root)]) == 0
+    assert road.text("out_pb2.py") == since.replace("return 1", "return 0")

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from mak.cli import terminal
 from mak.cli.command import EXIT_DONE, Command
-from mak.cli.options import add_json, add_work_dir, work_dir
+from mak.cli.options import add_config, add_json, read_settings, work_dir
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="",
         help="the run, or how it begins (default: the last one with commits on the branch)",
     )
-    add_work_dir(parser)
+    add_config(parser)
     parser.add_argument("--branch", metavar="NAME", help="the branch (default: the one here)")
     add_json(parser)
 
@@ -26,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Undo one run."""
     folder = work_dir(args)
+    config = read_settings(args, check=False).config
     from mak.cli.lines import count
     from mak.cli.runs import find_run, last_landed
     from mak.kernel import undo
@@ -34,7 +35,7 @@ def run(args: Namespace) -> int:
 
     with Store.open(folder, branch=args.branch) as store:
         run_id = find_run(store, args.id) if args.id else last_landed(store)
-        undone = undo(store, run_id)
+        undone = undo(store, run_id, config)
         branch = branch_name(store.branch)
     if args.json:
         terminal.write_json(
