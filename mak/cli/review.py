@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mak.cli import render, terminal
-from mak.cli.interrupt import ignored, read_line
+from mak.cli.editing import edit
+from mak.cli.interrupt import read_line
 from mak.cli.lines import count
-from mak.errors import UsageError
 from mak.model import Plan
 
 if TYPE_CHECKING:
     from mak.kernel import Decision, Review
 
-HEADER = """\
-# The plan of this run. Save and close to have it checked and shown again;
-# leave it as it is, or empty it, to go back without a change.
-# writes: nodes to rewrite (#api: with their signature); reads: nodes to look at;
-# creates: new files and symbols; depends_on: tasks whose wave comes first.
-# The format: mak schema plan
-"""
-#: Where to put what is wrong with a plan, above the header.
-ERROR = "# WRONG: "
-WORDS = ("a", "approve", "y", "yes", "q", "quit", "abort", "n", "no", "e", "edit")
+WORDS = ("a", "approve", "y", "yes", "q", "quit", "abort", "n", "no", "e", "edit", "b", "back")
+#: What does not touch an edit that is no plan yet.
+BESIDE = ("e", "edit", "b", "back", "q", "quit", "abort", "n", "no", "s", "show", "?", "h", "help")
 #: Nodes of a task that are shown, lines of each, and characters of a line.
 NODES, LINES, WIDTH = 8, 12, 96
 HELP = "[a]pprove  [e]dit  [d]rop TASK…  [k]eep TASK…  [s]how TASK  [q]uit"
+EDITING = "[e]dit again  [b]ack to the plan as it was  [s]how TASK  [q]uit"
 AGAIN = "[r]emark TEXT: have it planned again"
 
 #: Waits for a line about a review; None: there will be none.
@@ -56,7 +45,7 @@ def choices(review: Review) -> str:
 
 def words(review: Review) -> list[str]:
     """Return the words that an answer is made of: what to do, and the tasks."""
-    verbs = ["approve", "edit", "drop", "keep", "show", "quit"]
+    verbs = ["approve", "edit", "drop", "keep", "show", "quit", "back", "help"]
     return [*verbs, *(["remark"] if review.planned else []), *(t.id for t in review.plan.tasks)]
 
 
@@ -80,11 +69,16 @@ class Reviewer:
         """Show the plan and wait for a decision; a changed plan comes back to be shown again."""
         from mak.kernel import Decision
 
+        #: What the person wrote, where it is no plan yet.
+        draft: Path | None = None
         with self._paused():
             show(review)
             while True:
                 line = await self._ask(review)
                 words = None if line is None else line.replace(",", " ").split()
+                if draft and words and words[0] not in BESIDE:
+                    terminal.write_note(f"your edit is no plan yet: {EDITING}", "red")
+                    continue
                 match words:
                     case ["a" | "approve" | "y" | "yes"]:
                         return Decision(approved=True)
@@ -92,10 +86,22 @@ class Reviewer:
                         return Decision(approved=False)
                     case ["e" | "edit"]:
                         with self._lent():
-                            plan = edit(review.plan, review.problems)
-                        if plan is not None:
-                            return Decision(approved=True, plan=plan)
+                            edited = edit(review.plan, review.problems, draft)
+                        if isinstance(edited, Plan):
+                            return Decision(approved=True, plan=edited)
+                        draft = edited.path if edited else None
+                        if edited:
+                            _objections(edited.reasons)
+                            terminal.write_note(f"{EDITING}\nkept: mak run --plan {edited.path}")
+                        else:
+                            terminal.write_note("the plan is as it was")
+                    case ["b" | "back"]:
+                        if draft:
+                            draft.unlink(missing_ok=True)
+                        draft = None
                         terminal.write_note("the plan is as it was")
+                    case ["?" | "h" | "help"]:
+                        terminal.write_note(EDITING if draft else choices(review))
                     case ["d" | "drop", *names] if names:
                         plan = drop(review.plan, names)
                         if plan is not None and not _objections(review.problems(plan)):
@@ -189,73 +195,3 @@ def keep(plan: Plan, names: Collection[str]) -> Plan | None:
         terminal.write_note(f"kept too, for it builds on them: {', '.join(sorted(more))}")
         kept |= more
     return dataclasses.replace(plan, tasks=tuple(task for task in plan.tasks if task.id in kept))
-
-
-def edit(plan: Plan, problems: Callable[[Plan], tuple[str, ...]] = lambda plan: ()) -> Plan | None:
-    """Let the person edit a plan as YAML until it is one that can be carried out.
-
-    None: it is as it was. A text that is wrong and comes back as it was is kept in its file.
-    """
-    from mak.cli import planfile
-
-    rejected = ""
-    text = HEADER + planfile.write(plan)
-    descriptor, name = tempfile.mkstemp(prefix="mak-plan-", suffix=".yaml")
-    os.close(descriptor)
-    path = Path(name)
-    kept = False
-    try:
-        while True:
-            path.write_text(text, encoding="utf-8")
-            if not _run_editor(path):
-                return None
-            changed = path.read_text(encoding="utf-8", errors="replace")
-            if changed == text or not changed.strip():
-                return None
-            try:
-                edited = planfile.parse(changed, path.name)
-                reasons = problems(edited)
-            except UsageError as error:
-                reasons = tuple(str(error).splitlines())
-            if not reasons:
-                return None if edited == plan else edited
-            lines = changed.splitlines(keepends=True)
-            body = "".join(line for line in lines if not line.startswith(ERROR))
-            if body == rejected:
-                _objections(reasons)
-                terminal.write_note(f"your text is kept: mak run --plan {path}")
-                kept = True
-                return None
-            rejected = body
-            text = "".join(f"{ERROR}{line}\n" for line in reasons) + body
-    finally:
-        if not kept:
-            path.unlink(missing_ok=True)
-
-
-def _run_editor(path: Path) -> bool:
-    """Open the person's editor on the terminal; whether it ended well."""
-    command = _editor()
-    if not command:
-        terminal.write_note("no editor found: set EDITOR", "red")
-        return False
-    try:
-        with ignored():
-            # stdout may be a pipe that wants data.
-            done = subprocess.run([*command, str(path)], stdout=sys.stderr.fileno(), check=False)
-    except OSError as error:
-        terminal.write_note(f"starting {command[0]}: {(error.strerror or '').lower()}", "red")
-        return False
-    if done.returncode:
-        terminal.write_note(f"{command[0]} ended with {done.returncode}", "red")
-    return done.returncode == 0
-
-
-def _editor() -> list[str]:
-    for name in ("VISUAL", "EDITOR"):
-        if os.environ.get(name, "").strip():
-            return shlex.split(os.environ[name])
-    for program in ("sensible-editor", "nano", "vi"):
-        if shutil.which(program):
-            return [program]
-    return []

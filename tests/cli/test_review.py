@@ -7,13 +7,17 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
+from mak import kernel
 from mak.cli import planfile, render
-from mak.cli.review import ERROR, drop, edit, head, keep
+from mak.cli.editing import ERROR, Rejected, edit
+from mak.cli.review import Reviewer, drop, head, keep
 from mak.errors import UsageError
 from mak.kernel import Review
 from mak.model import NodeId, Plan, Task
@@ -63,6 +67,18 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
         return lambda: [path.read_text() for path in sorted(tmp_path.glob("seen-*"))]
 
     return install
+
+
+def decided(*lines: str) -> kernel.Decision:
+    """Answer a review line by line."""
+    left = iter(lines)
+    cost = Estimate(0, 0, 0.0, 0.0)
+    review = Review(PLAN, levels(PLAN), (), (), cost, frozenset(), forecast(PLAN, capacity=2))
+
+    async def ask(review: Review) -> str | None:
+        return next(left)
+
+    return anyio.run(partial(Reviewer(nullcontext, ask), review))
 
 
 def test_plan_file_reads_back_and_leaves_out_what_is_empty() -> None:
@@ -123,7 +139,7 @@ def test_edited_plan_comes_back(editor: Editor) -> None:
     changed = planfile.write(PLAN).replace("change g", "change g twice")
     editor(changed)
     plan = edit(PLAN)
-    assert plan is not None
+    assert isinstance(plan, Plan)
     assert plan.task("two").goal == "change g twice"
 
 
@@ -134,21 +150,54 @@ def test_plan_that_is_left_alone_or_emptied_stays(editor: Editor, text: str | No
     assert seen()[0].startswith("# The plan of this run.")
 
 
-def test_mistake_opens_the_editor_again_with_what_is_wrong(editor: Editor) -> None:
+def test_mistake_is_said_and_kept_and_edited_again_when_asked(editor: Editor) -> None:
+    """The editor came back at once, again and again, with nothing but a comment to say why."""
     good = planfile.write(PLAN).replace("change g", "change g twice")
     seen = editor("tasks: [", "tasks: []\nrequets: x\n", good)
-    plan = edit(PLAN)
-    assert plan is not None and plan.task("two").goal == "change g twice"
-    _, second, third = seen()
-    assert second.startswith(ERROR) and second.endswith("tasks: [")
-    assert "requets" in third.splitlines()[0]
-    assert third.count(ERROR) == 1
+    first = edit(PLAN)
+    assert isinstance(first, Rejected) and len(seen()) == 1
+    second = edit(PLAN, draft=first.path)
+    assert isinstance(second, Rejected) and second.path == first.path
+    assert "requets" in second.reasons[0]
+    third = edit(PLAN, draft=second.path)
+    assert isinstance(third, Plan) and third.task("two").goal == "change g twice"
+    _, text, last = seen()
+    assert text.startswith(ERROR) and text.endswith("tasks: [")
+    assert "requets" in last.splitlines()[0]
+    assert last.count(ERROR) == 1
+    assert not first.path.exists()
 
 
-def test_mistake_that_is_left_as_it_is_goes_back_to_the_review(editor: Editor) -> None:
-    seen = editor("tasks: [", None)
-    assert edit(PLAN) is None
+def test_draft_that_is_left_as_it_is_stays_and_emptied_it_goes(editor: Editor) -> None:
+    editor("tasks: [", None, "")
+    first = edit(PLAN)
+    assert isinstance(first, Rejected)
+    assert edit(PLAN, draft=first.path) == first
+    assert edit(PLAN, draft=first.path) is None and not first.path.exists()
+
+
+def test_a_broken_edit_is_answered_at_the_prompt(
+    editor: Editor, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good = planfile.write(PLAN).replace("change g", "change g twice")
+    seen = editor("tasks: [", good)
+    decision = decided("e", "a", "?", "e")
+    assert decision.plan is not None and decision.plan.task("two").goal == "change g twice"
     assert len(seen()) == 2
+    told = capfd.readouterr().err
+    assert "[e]dit again  [b]ack to the plan as it was" in told
+    assert "your edit is no plan yet" in told and "mak run --plan " in told
+
+
+def test_a_broken_edit_is_given_up_at_the_prompt(
+    editor: Editor, capfd: pytest.CaptureFixture[str]
+) -> None:
+    editor("tasks: [")
+    decision = decided("e", "b", "help", "a")
+    assert decision == kernel.Decision(approved=True)
+    told = capfd.readouterr().err
+    assert not Path(told.partition("mak run --plan ")[2].split()[0]).exists()
+    assert "[a]pprove  [e]dit" in told.partition("the plan is as it was")[2]
 
 
 def test_editor_that_fails_changes_nothing(
@@ -176,6 +225,7 @@ def test_temporary_file_is_gone_afterwards(
 DRIVER = """
 import json, sys
 from contextlib import nullcontext
+from mak import kernel
 from mak.cli import planfile, render
 from mak.cli.interrupt import Interrupts
 from mak.cli.review import Reviewer
