@@ -9,6 +9,7 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import secrets
 import sys
@@ -16,7 +17,9 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from mak.errors import UsageError
 from mak.github.redaction import redact
 
 _PREFIX = "MAK_ACTION_"
@@ -42,6 +45,7 @@ class Inputs:
     token: str
     base: str
     exclude: tuple[str, ...]
+    offer_repair: bool
 
 
 def hide_token(environment: Mapping[str, str]) -> None:
@@ -65,7 +69,10 @@ def hide_token(environment: Mapping[str, str]) -> None:
 
 
 def take_inputs(environment: MutableMapping[str, str]) -> Inputs:
-    """Take the inputs out of the environment, and what no other process is to have."""
+    """Take the inputs out of the environment, and what no other process is to have.
+
+    Raises `UsageError` for what cannot be used as given.
+    """
     given = {
         name.removeprefix(_PREFIX).lower(): environment.pop(name).strip()
         for name in sorted(environment)
@@ -82,7 +89,19 @@ def take_inputs(environment: MutableMapping[str, str]) -> Inputs:
         token=token.strip(),
         base=given.get("base", ""),
         exclude=tuple(line.strip() for line in given.get("exclude", "").splitlines() if line),
+        offer_repair=_flag("offer-repair", given.get("offer_repair", "")),
     )
+
+
+def event(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the payload of the event that started the job; raises `UsageError` without one."""
+    try:
+        found = json.loads(Path(environment.get("GITHUB_EVENT_PATH", "")).read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"reading the event of the job: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError("reading the event of the job: it is no object")
+    return found
 
 
 class Job:
@@ -139,6 +158,12 @@ class Job:
         if path:
             with Path(path).open("a", encoding="utf-8", newline="") as file:
                 file.write(text)
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("", "true", "false"):
+        raise UsageError(f"input {name}: {text!r} is neither true nor false")
+    return text.lower() == "true"
 
 
 def _data(value: str) -> str:

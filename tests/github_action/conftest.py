@@ -21,6 +21,9 @@ GUIDE = ROOT / "docs/guides/github-action.md"
 #: What the documented workflows name in place of a release.
 ACTION = "mak-kernel/mak@" + "0" * 40
 
+#: Of the new form; whoever prints it has failed.
+TOKEN = f"ghs_77_{'a1-B_' * 8}.{'c2_D-' * 40}.{'e3F-_' * 12}"
+
 
 def workflows() -> dict[str, str]:
     """Return the workflows of the guide by their file names."""
@@ -53,7 +56,12 @@ class Runner:
         git(self.checkout, "commit", "-q", "-m", "work")
 
     def run(
-        self, event: str, payload: Mapping[str, Any], workflow: str, **environment: str
+        self,
+        event: str,
+        payload: Mapping[str, Any],
+        workflow: str,
+        token: str = TOKEN,
+        **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run a workflow on an event; what it is given besides is in its environment."""
         told = self.folder / "event.json"
@@ -61,7 +69,7 @@ class Runner:
         act = [str(ROOT / ".venv/bin/act"), event, "--platform", "ubuntu-latest=-self-hosted"]
         act += ["--workflows", f".github/workflows/{workflow}", "--eventpath", str(told)]
         act += ["--no-cache-server", "--local-repository", f"{ACTION}={self.action}"]
-        act += ["--secret", f"GITHUB_TOKEN={TOKEN}"]
+        act += ["--secret", f"GITHUB_TOKEN={token}"]
         act += [word for pair in environment.items() for word in ("--env", "=".join(pair))]
         inherited = {
             "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
@@ -70,10 +78,6 @@ class Runner:
             "PIP_FIND_LINKS": str(fetch_for_action()),
         }
         return subprocess.run(act, cwd=self.checkout, env=inherited, capture_output=True, text=True)
-
-
-#: Of the new form; whoever prints it has failed.
-TOKEN = f"ghs_77_{'a1-B_' * 8}.{'c2_D-' * 40}.{'e3F-_' * 12}"
 
 
 @pytest.fixture

@@ -19,20 +19,20 @@ def write(report: Report) -> str:
         at = f":{finding.line}" if finding.line else ""
         lines.append(_line(f"{finding.node.path}{at}: {finding.check}: {finding.message}"))
         lines += (_line(f"    -> {place.path}:{place.line}") for place in finding.related)
-    head = ["### mak check", "", _fenced([_line(text.summary(report))])]
+    head = ["### mak check", "", fenced([_line(text.summary(report))])]
     if not lines:
         return "\n".join(head)
     checks = dict.fromkeys(finding.check for finding in report.findings)
     pages = ", ".join(f"[{check}]({page(check)})" for check in checks)
-    return "\n".join([*head, "", _fenced(lines), "", f"What to do: {pages}"])
+    return "\n".join([*head, "", fenced(lines), "", f"What to do: {pages}"])
 
 
 def _line(text: str) -> str:
     return clean(text).replace("\n", " ")
 
 
-def _fenced(lines: list[str]) -> str:
+def fenced(lines: list[str], language: str = "text") -> str:
     """Return lines in a fence that is longer than any in them."""
     runs = [len(run) for line in lines for run in re.findall("`+", line)]
-    fence = "`" * max(3, *(length + 1 for length in runs), 3)
-    return "\n".join([f"{fence}text", *lines, fence])
+    fence = "`" * max([3, *(length + 1 for length in runs)])
+    return "\n".join([f"{fence}{language}", *lines, fence])

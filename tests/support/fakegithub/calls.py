@@ -88,6 +88,12 @@ class Call:
             raise Refused(404, "Not Found")
         return issue
 
+    def is_about_a_pull(self) -> bool:
+        """Whether an endpoint of issues is used for a pull request, which has a permission too."""
+        if "comment_id" in self.arguments:
+            return self.remark()[0].pull is not None
+        return "issue_number" in self.arguments and self.issue.pull is not None
+
     def remark(self) -> tuple[Issue, Remark]:
         """Return the comment of the path, and what it is on."""
         for issue in self.repository.issues.values():
@@ -130,6 +136,11 @@ def answer(call: Call, method: str, template: str) -> Answer:
     if needs == "app":
         if call.grant.app is None or call.grant.user is not None:
             raise Refused(401, "A JSON web token could not be decoded")
+    elif needs.startswith("issues:") and call.is_about_a_pull():
+        try:
+            call.may(needs)
+        except Refused:
+            call.may(needs.replace("issues", "pull_requests"))
     elif needs != "token":
         call.may(needs)
     return function(call)
