@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mak.errors import MakError, UsageError
+from mak.errors import AgentError, AgentErrorKind, MakError, UsageError
 
 if TYPE_CHECKING:
     from mak.cli.options import Settings
     from mak.providers import Spec
+    from mak.providers.endpoints import Endpoint
     from mak.providers.probe import Probe
     from mak.store import Store
+
+
+#: What an endpoint says of itself and its key; for the rest there is a command that looks closer.
+_SAID = frozenset({AgentErrorKind.AUTH, AgentErrorKind.BILLING})
 
 
 class State(StrEnum):
@@ -162,28 +168,33 @@ def reach(specs: Sequence[Spec], settings: Settings, patience: float) -> Iterato
 
     from mak.cli import person
     from mak.providers.access import access, located
+    from mak.providers.connect import shown
     from mak.providers.refresh import refresh
 
     catalog = person.catalog()
-    wanted = {spec.endpoint.id: spec.endpoint for spec in specs if spec.endpoint is not None}
+    wanted = dict.fromkeys(spec.endpoint for spec in specs if spec.endpoint is not None)
     ready = []
-    for endpoint in wanted.values():
+    for endpoint in wanted:
         try:
             access(endpoint, settings.setup)
             ready.append(located(endpoint, settings.setup))
         except UsageError as error:
             yield failed("endpoint", error)
-    failures: Mapping[str, str] = (
+    failures: Mapping[Endpoint, MakError] = (
         anyio.run(refresh, catalog, ready, settings.setup, patience) if ready else {}
     )
+    ids = Counter(endpoint.id for endpoint in ready)
     for endpoint in ready:
-        if endpoint.id in failures:
-            hint = "mak local" if endpoint.local else f"mak endpoint test {endpoint.id}"
-            yield Line(State.FAIL, "endpoint", f"{endpoint.id}: {failures[endpoint.id]}", hint)
+        name = endpoint.id if ids[endpoint.id] == 1 else f"{endpoint.id} at {shown(endpoint.url)}"
+        if endpoint in failures:
+            met = failures[endpoint]
+            known = isinstance(met, AgentError) and met.kind in _SAID
+            test = "mak local" if endpoint.local else f"mak endpoint test {endpoint.id}"
+            yield Line(State.FAIL, "endpoint", f"{name}: {met}", met.hint if known else test)
         else:
             count = len(catalog.listing(endpoint).models)
             many = f"{count} model{'s' if count != 1 else ''}"
-            yield Line(State.OK, "endpoint", f"{endpoint.id} answers, with {many}")
+            yield Line(State.OK, "endpoint", f"{name} answers, with {many}")
     yield from models(specs, settings)
 
 
@@ -203,10 +214,10 @@ def models(specs: Sequence[Spec], settings: Settings) -> Iterator[Line]:
             yield Line(State.OK, "model", str(spec))
 
 
-def calls(probes: Mapping[str, Sequence[Probe]]) -> Iterator[Line]:
+def calls(probes: Mapping[Spec, Sequence[Probe]]) -> Iterator[Line]:
     """Say what small questions came to."""
-    for label, results in probes.items():
+    for spec, results in probes.items():
         for each in results:
             doubt = State.WARN if each.hint else State.OK
             state = doubt if each.works else State.FAIL
-            yield Line(state, "call", f"{label}: {each.text}", each.hint)
+            yield Line(state, "call", f"{spec.label}: {each.text}", each.hint)

@@ -113,7 +113,7 @@ class AnthropicProvider:
 
     async def models(self) -> tuple[Published, ...]:
         """See `Provider`."""
-        asking = self._asking("its models", Rung.PROMPT)
+        asking = self._asking("", Rung.PROMPT)
         try:
             pages = self._client().models.list(limit=1000)
             return tuple([_published(each) async for each in pages if is_named(each)])

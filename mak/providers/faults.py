@@ -75,6 +75,7 @@ _NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 class Asking:
     """Which call it was, for the text of an error."""
 
+    #: Empty: the list of models was asked for.
     model: str
     endpoint: str
     rung: Rung
@@ -108,7 +109,7 @@ class Asking:
     ) -> NoAnswer:
         """Return the error that a person will read."""
         return NoAnswer(
-            f"asking {self.model} at {self.endpoint}: {self.clean(reason)}",
+            f"asking {self.model or 'its models'} at {self.endpoint}: {self.clean(reason)}",
             kind=kind,
             status=status,
             retry_after=retry_after,
@@ -129,7 +130,8 @@ class Asking:
                 ends = self.usual_end
                 lacks = ends and not self.endpoint.endswith(ends)
                 usual = f", which mostly ends in {ends}" if lacks else ""
-                return f"check the model's name ({self.model}) and the base URL{usual}"
+                name = f"the model's name ({self.model}) and " if self.model else ""
+                return f"check {name}the base URL{usual}"
             case Kind.CONTEXT:
                 return "split the task, or choose a model with a larger context window"
             case Kind.RATE_LIMITED | Kind.OVERLOADED:

@@ -104,7 +104,7 @@ class OllamaProvider:
 
     async def models(self) -> tuple[Published, ...]:
         """See `Provider`: what has been pulled to the server."""
-        what = "its models"
+        what = ""
         found = await self._fetch("GET", "/api/tags", None, what)
         try:
             names = [each["name"] for each in found.get("models") or ()]

@@ -135,7 +135,7 @@ class OpenAIProvider:
 
     async def models(self) -> tuple[Published, ...]:
         """See `Provider`."""
-        asking = self._asking("its models", Rung.PROMPT)
+        asking = self._asking("", Rung.PROMPT)
         try:
             page = await self._client().models.list()
             return tuple(_published(each) for each in page.data if is_named(each))

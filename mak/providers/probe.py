@@ -134,16 +134,16 @@ def _read(completion: Completion, first: str, last: str, tokens: int) -> Probe:
 
 async def probes(
     specs: list[Spec], setup: Setup, window: int = 0, patience: float = PATIENCE
-) -> dict[str, list[Probe]]:
+) -> dict[Spec, list[Probe]]:
     """Probe models side by side; with a long prompt of `window` tokens where it might be cut."""
-    found: dict[str, list[Probe]] = {spec.label: [] for spec in specs}
+    found: dict[Spec, list[Probe]] = {spec: [] for spec in specs}
 
     async def one(spec: Spec) -> None:
-        found[spec.label].append(await probe(spec, setup, patience))
+        found[spec].append(await probe(spec, setup, patience))
         endpoint = spec.endpoint
-        works = found[spec.label][0].works
+        works = found[spec][0].works
         if window and works and endpoint is not None and may_cut(endpoint, setup):
-            found[spec.label].append(await probe_window(spec, setup, window, patience))
+            found[spec].append(await probe_window(spec, setup, window, patience))
 
     try:
         async with anyio.create_task_group() as group:

@@ -38,15 +38,15 @@ async def fetch(endpoint: Endpoint, setup: Setup, patience: float = PATIENCE) ->
 
 async def refresh(
     catalog: Catalog, endpoints: Iterable[Endpoint], setup: Setup, patience: float = PATIENCE
-) -> dict[str, str]:
-    """Fetch the lists of endpoints side by side; return why some failed, by endpoint id."""
-    failures: dict[str, str] = {}
+) -> dict[Endpoint, MakError]:
+    """Fetch the lists of endpoints side by side; return why some failed."""
+    failures: dict[Endpoint, MakError] = {}
 
     async def one(endpoint: Endpoint) -> None:
         try:
             catalog.take(endpoint, await fetch(endpoint, setup, patience))
         except MakError as error:
-            failures[endpoint.id] = str(error)
+            failures[endpoint] = error
             catalog.fail(endpoint, str(error))
 
     try:

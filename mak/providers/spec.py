@@ -49,8 +49,10 @@ class Spec:
 
     @property
     def label(self) -> str:
-        """Endpoint and model, whether the model was named or is the default."""
-        return f"{self.name}:{self.rest}" if self.rest else self.name
+        """Endpoint and model, whether the model was named or is the default, and where."""
+        label = f"{self.name}:{self.rest}" if self.rest else self.name
+        # The same model elsewhere is another one.
+        return self.text if self.text.startswith(f"{label}@") else label
 
 
 def forms(setup: Setup) -> tuple[str, ...]:

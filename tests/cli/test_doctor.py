@@ -155,6 +155,30 @@ def test_what_to_know_about_a_model_is_a_warning(root: Path, capsys: Capture) ->
     assert (state, "30-day retention" in text) == ("warn", True)
 
 
+def test_a_key_that_is_refused_is_named_with_what_to_do(
+    server: FakeServer, root: Path, capsys: Capture
+) -> None:
+    server.refused = Turn(status=401, body={"error": {"message": f"{KEY} is no key"}})
+    found = Doctor(capsys, root, "--models", "openai:m")
+    assert [state for state, _ in found.about("endpoint")] == ["fail"]
+    assert found.hint("endpoint") == "check the key in OPENAI_API_KEY"
+
+
+def test_two_servers_of_ones_own_are_both_looked_at(
+    server: FakeServer, root: Path, capsys: Capture
+) -> None:
+    """They share the name local; the one that was there hid the other, which was not."""
+    server.reader = reader(window=1_000_000)
+    urls = (f"{server.root}/v1", "http://127.0.0.1:9/v1")
+    specs = [f"local:m@{url}" for url in urls]
+    found = Doctor(capsys, root, "--call", "--patience", "3", "--models", *specs)
+    first, second = found.about("endpoint")
+    assert first == ("ok", f"local at {urls[0]} answers, with 1 model")
+    assert second[0] == "fail" and f"local at {urls[1]}: " in second[1]
+    states = [(state, text.split(": ")[0]) for state, text in found.about("call")]
+    assert states == [("ok", specs[0]), ("ok", specs[0]), ("fail", specs[1])]
+
+
 def test_on_request_each_model_is_asked_a_word(
     server: FakeServer, root: Path, capsys: Capture
 ) -> None:
@@ -208,7 +232,7 @@ def test_a_server_that_reads_a_long_prompt_is_all_right(
     found = Doctor(capsys, root, "--models", f"local:m@{server.root}/v1", "--call")
     assert found.about("call")[1] == (
         "ok",
-        "local:m: reads a prompt of about 32,000 tokens from beginning to end",
+        f"local:m@{server.root}/v1: reads a prompt of about 32,000 tokens from beginning to end",
     )
     assert found.code == 0
 

@@ -81,6 +81,8 @@ class FakeServer:
         #: What is told about models, by path: ``v1/models``, ``api/tags``, ``api/show``; or a
         #: function of the query.
         self.facts: dict[str, Any] = {}
+        #: What questions about models are answered with instead; None: what is written down.
+        self.refused: Turn | None = None
         #: Questions about models that were asked, with their bodies.
         self.looked: list[tuple[str, dict[str, Any]]] = []
         #: What is answered to a prompt, from its text, when there is no turn; None: `ANSWER`.
@@ -126,7 +128,8 @@ class FakeServer:
                     fake.looked.append((path, body))
                     found = fake.facts.get(path)
                     found = found(query) if callable(found) else found
-                turn = Turn(status=404, body={"error": "no such page"})
+                turn = fake.refused or Turn(status=404, body={"error": "no such page"})
+                found = None if fake.refused else found
                 fake.answer(self, turn if found is None else Turn(body=found), {})
 
             def do_POST(self) -> None:

@@ -18,7 +18,7 @@ def test_what_a_probe_found_is_where_the_next_process_begins(make_wire, tmp_path
     wire = make_wire("openai").answers(REFUSALS[0], Turn('{"word": "ready"}'))
     setup = Setup(learned=tmp_path / "learned.json")
     spec = parse(wire.spec, setup)
-    [found] = anyio.run(probes, [spec], setup)[spec.label]
+    [found] = anyio.run(probes, [spec], setup)[spec]
     assert found.works and "format json_object_schema" in found.text
     _files.clear()
     _ladders.clear()

@@ -12,6 +12,7 @@ from mak.cli.command import EXIT_DONE, EXIT_FAILED, Command
 from mak.cli.options import add_config, add_json, read_settings
 
 if TYPE_CHECKING:
+    from mak.errors import MakError
     from mak.providers import Setup
     from mak.providers.catalog import Catalog
     from mak.providers.endpoints import Endpoint
@@ -39,7 +40,7 @@ def run(args: Namespace) -> int:
     setup = read_settings(args).setup
     endpoints = _chosen(args, setup)
     catalog = person.catalog()
-    failures: dict[str, str] = {}
+    failures: dict[Endpoint, MakError] = {}
     if args.refresh:
         import anyio
 
@@ -59,8 +60,9 @@ def run(args: Namespace) -> int:
     else:
         for each in endpoints:
             _write(each, catalog, rows[each.id])
-    for id, reason in failures.items():
-        terminal.write_note(f"{id}: {reason}", "yellow")
+    for endpoint, error in failures.items():
+        hint = f"; {error.hint}" if error.hint else ""
+        terminal.write_note(f"{endpoint.id}: {error}{hint}", "yellow")
     return EXIT_FAILED if failures else EXIT_DONE
 
 
