@@ -13,7 +13,6 @@ from mak.source.facts import Definition, Facts, ParameterKind
 from mak.source.hierarchy import spell as spell_use
 from mak.source.names import node_at
 from mak.source.refactor.brackets import Insertion, brackets
-from mak.source.refactor.mentions import remark_on_stub
 from mak.source.refactor.rename import captured
 from mak.source.refactor.signature import Signature, Site, signature
 from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
@@ -136,7 +135,6 @@ class _Addition:
 
     def definition(self, path: str, facts: Facts, definition: Definition) -> None:
         survey, name = self.survey, self.intent.name
-        remark_on_stub(survey, path, definition.name)
         scope = facts.scopes[definition.scope]
         if any(parameter.name == name for parameter in definition.parameters):
             survey.trouble(f"it has a parameter {name} already", path, scope.start, name)

@@ -11,7 +11,7 @@ from mak.source.facts import BindingKind, Context, Facts, Import, Use
 from mak.source.names import is_imported
 from mak.source.refactor import statements
 from mak.source.refactor.cycles import loads, route
-from mak.source.refactor.mentions import remark_on_file, remark_on_tree
+from mak.source.refactor.mentions import remark_on_file, remark_on_stub, remark_on_tree
 from mak.source.refactor.relocate import Luggage, imports_for, pack, text_of
 from mak.source.refactor.rename import captured
 from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
@@ -120,7 +120,8 @@ class _Relocation:
             own = luggage.holds if path == self.home.path else _nowhere
             remark_on_file(self.survey, path, facts, self.home, own)
         self.arrive(luggage)
-        remark_on_tree(self.survey, self.home)
+        remark_on_tree(self.survey, self.home, luggage.holds)
+        remark_on_stub(self.survey, self.home)
         return self.survey.sites(sentence)
 
     # ----------------------------------------------------------------- where it leaves

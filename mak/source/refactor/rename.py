@@ -16,7 +16,7 @@ from mak.model import Aspect, NodeId, NodeKind
 from mak.source.facts import Binding, BindingKind, Facts, Import, ScopeKind, Use
 from mak.source.hierarchy import Family, doubtful, family
 from mak.source.hierarchy import spell as spell_use
-from mak.source.refactor.mentions import remark_on_file, remark_on_stub, remark_on_tree
+from mak.source.refactor.mentions import remark_on_file, remark_on_tree
 from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
 from mak.source.refactor.target import (
     NAME,
@@ -25,6 +25,7 @@ from mak.source.refactor.target import (
     locate,
     qualname,
     spell,
+    stub_of,
     why_no_name,
     why_not_kind,
 )
@@ -95,6 +96,7 @@ class _ModuleRename:
         self.home = home
         self.old, self.new = home.name, new
         self.survey = Survey(names, proven=proven)
+        self.stub = stub_of(names, home)
         self._renamed: dict[Variable, bool] = {}
 
     def find(self, sentence: str) -> Sites | Refusal:
@@ -120,6 +122,8 @@ class _ModuleRename:
         self.fixture()
         remark_on_tree(self.survey, self.home)
         _rename_nodes(self.survey, self.home, self.new)
+        if self.stub is not None:
+            _rename_nodes(self.survey, self.stub, self.new)
         return self.survey.sites(sentence)
 
     def renamed(self, variable: Variable | None) -> bool:
@@ -128,7 +132,7 @@ class _ModuleRename:
             return False
         if variable not in self._renamed:
             self._renamed[variable] = False
-            self._renamed[variable] = variable == self.home or self._follows(variable)
+            self._renamed[variable] = variable in (self.home, self.stub) or self._follows(variable)
         return self._renamed[variable]
 
     def _follows(self, variable: Variable) -> bool:
@@ -293,26 +297,29 @@ class _MethodRename:
             "these places may mean it or something else", *doubtful(self.names, group)
         )
         self.clashes(group)
+        stubs = [stub_of(self.names, member) for member in group.members]
+        members = frozenset((*group.members, *filter(None, stubs)))
         for path in self.names.index.mentioning(self.old):
             facts = self.names.facts(path)
             if facts is None:
                 self.survey.remark(f"{path} mentions {self.old} but does not parse; look at it")
                 continue
-            self.tokens(path, facts, group)
+            self.tokens(path, facts, members)
             for text in facts.texts:
                 if text.value == self.old and text.dynamic:
                     said = f"the string {self.old!r} is left as it is"
                     self.survey.remark(said, path, text.start)
         for member in group.members:
             _rename_nodes(self.survey, member, self.new)
-            remark_on_stub(self.survey, member.path, member.name)
+            remark_on_tree(self.survey, member)
+        for stub in filter(None, stubs):
+            _rename_nodes(self.survey, stub, self.new)
         if len(group.members) > 1:
             others = ", ".join(spell(self.names, m) for m in group.members if m != self.home)
             self.survey.note(f"renamed with it, since they override one another: {others}")
         return self.survey.sites(sentence)
 
-    def tokens(self, path: str, facts: Facts, group: Family) -> None:
-        members = frozenset(group.members)
+    def tokens(self, path: str, facts: Facts, members: frozenset[Variable]) -> None:
         for scope in facts.scopes_binding(self.old):
             if Variable(path, scope, self.old) in members:
                 for binding in facts.bound(scope, self.old):

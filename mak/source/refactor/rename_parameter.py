@@ -12,7 +12,7 @@ from mak.source.hierarchy import Doubt, doubtful_uses, is_annotatable, spell
 from mak.source.names import line_of, node_at
 from mak.source.refactor.add_parameter import has_keywords
 from mak.source.refactor.handed import BY_KEYWORD, Handed
-from mak.source.refactor.mentions import remark_on_stub
+from mak.source.refactor.mentions import remark_on_parameter
 from mak.source.refactor.rename import between, captured
 from mak.source.refactor.signature import Signature, Site, signature
 from mak.source.refactor.sites import PROVEN, Refusal, Sites, Survey
@@ -110,7 +110,6 @@ class _ParameterRename:
 
     def definition(self, path: str, facts: Facts, definition: Definition) -> None:
         survey, variable = self.survey, Variable(path, definition.scope, self.old)
-        remark_on_stub(survey, path, definition.name)
         for parameter in definition.parameters:
             if parameter.name == self.old:
                 survey.api.add(node_at(self.names.sources, path, parameter.start))
@@ -137,6 +136,7 @@ class _ParameterRename:
                 survey.trouble(
                     f"{self.new} means something else there", path, use.starts[0], self.new
                 )
+        remark_on_parameter(survey, path, facts, definition, self.old)
         for scope, start in facts.dynamic:
             if self._within(facts, scope, definition.scope):
                 said = "names are looked up at run time there; look at it"

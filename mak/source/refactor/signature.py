@@ -12,7 +12,7 @@ from mak.source.facts import BindingKind, Definition, Facts, ScopeKind, Use
 from mak.source.hierarchy import Doubt, Family, doubtful, family
 from mak.source.names import uses_of
 from mak.source.refactor.sites import Refusal
-from mak.source.refactor.target import spell
+from mak.source.refactor.target import spell, stub_of
 from mak.source.resolve import Names, Variable
 
 
@@ -50,11 +50,18 @@ class Signature:
 
     def definitions(self) -> Iterator[tuple[str, Facts, Definition]]:
         """Yield every ``def`` of it: file, facts, definition."""
-        for member in self.members:
+        for member in (*self.members, *self._stubs()):
             facts = self.names.facts(member.path)
             for definition in self.names.definitions(member):
                 if facts is not None and not definition.is_class:
                     yield member.path, facts, definition
+
+    def _stubs(self) -> Iterator[Variable]:
+        """Yield what declares it in stubs beside its modules."""
+        for member in self.members:
+            stub = stub_of(self.names, member)
+            if stub is not None:
+                yield stub
 
     def sites(self) -> Iterator[Site]:
         """Yield every proven use."""

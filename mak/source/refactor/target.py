@@ -43,6 +43,8 @@ def locate(names: Names, text: str) -> Variable | Refusal:
         return Refusal(f"{text} is {outside}, which is not defined in this repository")
     if not found:
         found = dict.fromkeys(_by_tail(names, text))
+    declared = [stub_of(names, variable) for variable in found]
+    found = {variable: None for variable in found if variable not in declared}
     if len(found) == 1:
         return next(iter(found))
     if found:
@@ -84,6 +86,13 @@ def qualname(names: Names, variable: Variable) -> str:
             parts.append(facts.scopes[scope].name)
         scope = facts.scopes[scope].parent
     return ".".join(reversed(parts))
+
+
+def stub_of(names: Names, variable: Variable) -> Variable | None:
+    """Return what declares a definition in the stub beside its module."""
+    if not variable.path.endswith(".py"):
+        return None
+    return qualified(names, f"{variable.path}i", qualname(names, variable).split("."))
 
 
 def definition_nodes(names: Names, variable: Variable) -> tuple[NodeId, ...]:

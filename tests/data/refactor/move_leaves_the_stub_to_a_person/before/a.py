@@ -1,0 +1,6 @@
+def f(x):
+    return x
+
+
+def g():
+    return 1
