@@ -22,12 +22,13 @@ ROOT = Path(__file__).parents[1]
 #: Seconds to wait for something to be shown, on a machine that does much else.
 PATIENCE = float(os.environ.get("MAK_TEST_PATIENCE", "120"))
 
-ENTER, NEWLINE, TAB, CTRL_C, CTRL_D, UP, RIGHT = (
+ENTER, NEWLINE, TAB, CTRL_C, CTRL_D, CTRL_Z, UP, RIGHT = (
     "\r",
     "\n",
     "\t",
     "\x03",
     "\x04",
+    "\x1a",
     "\x1b[A",
     "\x1b[C",
 )

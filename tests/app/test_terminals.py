@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.app.conftest import PLAN, RENAMED, A, Open, scripted
 from tests.conftest import git
-from tests.terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
+from tests.terminal import CTRL_C, CTRL_D, CTRL_Z, ENTER, TAB, Terminal
 
 #: What a terminal is told beside text; the first two only ask it to mark what is pasted.
 PASTES = (b"\x1b[?2004h", b"\x1b[?2004l")
@@ -201,3 +202,36 @@ def test_sentences_are_broken_between_words_and_code_is_not(
     terminal.wait("Ctrl+D  leave")
     hanging = next(x for x in terminal.text.splitlines() if x.endswith("file of keys"))
     assert hanging.startswith(" " * 31)
+
+
+def test_ctrl_z_goes_back_to_the_shell_and_fg_returns(root: Path, home: Path) -> None:
+    """At the prompt and during a run; the shell's terminal is then as it was."""
+    spec = scripted(root, {"extra": [{**RENAMED, "delay_s": 600}]}, PLAN[2:])
+    shell = Terminal(["bash", "--norc", "-i"], root, env={"PS1": "shell% "})
+    shell.type(f"{sys.executable} -m mak{ENTER}")
+    shell.wait("main, clean")
+    shell.type("/max-agents 3")
+    shell.wait("> /max-agents 3")
+    shell.type(CTRL_Z)
+    shell.wait("Stopped")
+    shell.type(f"echo is it $((40 + 2)){ENTER}")
+    shell.wait("is it 42")
+    shell.type(f"fg{ENTER}")
+    shell.wait("> /max-agents 3", after="is it 42")
+    shell.type(ENTER)
+    shell.wait("3 agents at most at once")
+    shell.type(f"/no-review{ENTER}/models {spec}{ENTER}do it{ENTER}")
+    shell.wait("works on a.py::other")
+    shell.type(CTRL_Z)
+    shell.wait("Stopped", after="3 agents at most")
+    shell.type(f"echo is it $((40 + 3)){ENTER}")
+    shell.wait("is it 43")
+    shell.type(f"fg{ENTER}")
+    shell.wait("works on a.py::other", after="is it 43")
+    shell.type(CTRL_C)
+    shell.wait("was interrupted", "no review")
+    shell.type(f"/exit{ENTER}")
+    shell.wait("shell% ".rstrip(), after="was interrupted")
+    shell.type(f"exit{ENTER}")
+    assert shell.ended() == 0
+    shell.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 #: Indexes into what `termios.tcgetattr` returns.
@@ -17,6 +19,8 @@ class Keyboard:
 
     def __init__(self) -> None:
         self._as_it_was: list[Any] | None = None
+        #: As it is to be now; None: somebody else says.
+        self._quiet: list[Any] | None = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -26,32 +30,40 @@ class Keyboard:
         except (termios.error, OSError, ValueError):
             yield
             return
-        quiet = [*before]
+        self._quiet = quiet = [*before]
         quiet[_INPUT] &= ~termios.ICRNL
         quiet[_LOCAL] &= ~(termios.ECHO | termios.ICANON)
         _set(quiet)
+        handler = signal.signal(signal.SIGCONT, self._again)
         try:
             yield
         finally:
+            signal.signal(signal.SIGCONT, handler)
             self.give_back()
+
+    def _again(self, number: int, frame: FrameType | None) -> None:
+        """Come back from the shell, which has set the terminal as it likes it."""
+        if self._quiet is not None:
+            _set(self._quiet)
 
     @contextmanager
     def lent(self) -> Iterator[None]:
         """Let a program read lines in between, as an editor or a question for a key does."""
-        before = self._as_it_was
-        if before is None:
+        before, quiet = self._as_it_was, self._quiet
+        if before is None or quiet is None:
             yield
             return
-        quiet = termios.tcgetattr(sys.stdin)
+        self._quiet = None
         _set(before)
         try:
             yield
         finally:
+            self._quiet = quiet
             _set(quiet)
 
     def give_back(self) -> None:
         """Leave the terminal as it was found."""
-        before, self._as_it_was = self._as_it_was, None
+        before, self._as_it_was, self._quiet = self._as_it_was, None, None
         if before is not None:
             _set(before)
 

@@ -80,6 +80,7 @@ class Lively:
             auto_suggest=AutoSuggestFromHistory(),
             history=_history(),
             bottom_toolbar=self._bar,
+            enable_suspend=True,
             prompt_continuation=lambda width, number, wrapped: " " * width,
             tempfile_suffix=".txt",
         )
@@ -96,6 +97,7 @@ class Lively:
             complete_while_typing=False,
             bottom_toolbar=self._bar,
             key_bindings=_clearing(),
+            enable_suspend=True,
         )
         try:
             with _wakeup_kept():

@@ -18,6 +18,7 @@ KEYS = (
     ("Tab", "complete a command, an option, a model, a path, a run or a task"),
     ("Right", "take the suggestion from the history; Up, Down and Ctrl+R search it"),
     ("Ctrl+C", "empty the line, or stop the run; once more leaves"),
+    ("Ctrl+Z", "go back to the shell; fg returns"),
     ("Ctrl+D", "leave"),
 )
 
