@@ -52,9 +52,13 @@ class Left:
     goals: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        return f"{self.where}: {self.obligation.subject}"
+
+    @property
+    def where(self) -> str:
+        """Which check finds it, and at what place; for where the finding itself is told too."""
         found = self.obligation
-        at = f" at {found.site}" if found.site else ""
-        return f"{found.check}{at}: {found.subject}"
+        return f"{found.check} at {found.site}" if found.site else found.check
 
     def finding(self) -> Finding:
         """Return it as a finding, for the outcome of the run."""

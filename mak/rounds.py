@@ -42,6 +42,9 @@ from mak.schedule import levels
 from mak.store import Store
 from mak.waves import Waves
 
+#: Places that the end of a run names.
+_PLACES = 4
+
 #: Grounds a repair plan and has it reviewed; returns it as it is to be carried out, None: declined.
 ReviewRepair = Callable[[Plan], Awaitable[Plan | None]]
 
@@ -183,7 +186,7 @@ class Rounds:
         used = sum(len(round_.scheduler.levels) for round_ in self._rounds[1:])
         self._why = repair.stop(self._history, broken, used, self._config.repair.max_waves)
         if self._why is not None:
-            self._log.emit(events.RepairStopped(str(self._why), tuple(map(str, left))))
+            self._log.emit(events.RepairStopped(str(self._why), _places(left)))
             return None
         waves.release()
         number = len(self._rounds)
@@ -216,7 +219,9 @@ class Rounds:
         findings += (left.finding() for left in self._outstanding)
         ended = state in (RunState.DONE, RunState.FAILED)
         if state is RunState.DONE and self._why is not None:
-            names = "; ".join(dict.fromkeys(map(str, self._outstanding)))
+            broken = _places(self._outstanding)
+            more = f" and {len(broken) - _PLACES} more" if len(broken) > _PLACES else ""
+            names = f"{', '.join(broken[:_PLACES])}{more}"
             state, reason = RunState.FAILED, f"repairs {_SAID[self._why]}; left broken: {names}"
         why_not = reason
         tasks = self._tasks(ended, why_not)
@@ -317,6 +322,11 @@ def _debts(waves: Waves, lost: Sequence[Task]) -> Iterator[Left]:
         for site in sites:
             obligation = Obligation(finding.check, finding.message, site, keeps)
             yield Left(obligation, owner, (site,), (finding.node.node,), missing, goals)
+
+
+def _places(left: Sequence[Left]) -> tuple[str, ...]:
+    """Return each place once; what is wrong there is for the findings to say."""
+    return tuple(dict.fromkeys(item.where for item in left))
 
 
 def _key(item: Left) -> tuple[str, NodeId | None]:

@@ -663,7 +663,9 @@ class Waves:
         is_last = turn.rejected + 1 >= self.config.attempts
         check = told[0][0]
         if (turn.task.obligations or obligation) and not is_last:
-            reasons = "\n".join(f"{c}: {s}\n{e}".rstrip() for c, s, e in told)
+            reasons = "\n".join(
+                f"{s if c == check else f'{c}: {s}'}\n{e}".rstrip() for c, s, e in told
+            )
             self._again(task_id, reply, check, reasons)
             return
         self._leave(task_id, told, obligation)

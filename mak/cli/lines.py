@@ -81,7 +81,11 @@ def line(event: Event) -> Line:
                 "spent", f"{what}: {spec(model)}{_after(tokens(usage))}, {money(usage.cost)}"
             )
         case ReplyRejected(task, attempt, check, reason):
-            return Line("reject", f"{task} (attempt {attempt}): {check}: {reason}", "yellow")
+            # What a command wrote may follow: `mak show` tells it.
+            first_line, *more = reason.splitlines() or [""]
+            rest = f" … ({count(len(more), 'more line')})" if more else ""
+            text = f"{task} (attempt {attempt}): {check}: {first_line}{rest}"
+            return Line("reject", text, "yellow")
         case TaskWidened(task, nodes, queued):
             return Line("widen", f"{task}: {some(nodes)}{', queued' if queued else ''}")
         case TaskSettled(task, changed):

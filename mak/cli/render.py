@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -175,19 +176,24 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
+#: The number of attempts stands beside the reason.
+_ASKED = re.compile(r" \(asked \d+ times\)$")
+
+
 def _lost(ended: Outcome) -> Iterator[Styled]:
     """Name the tasks that ended without a commit, those with one reason together."""
     groups: dict[tuple[TaskState, str], list[str]] = {}
     for name, task in ended.tasks.items():
         if task.state in (TaskState.FAILED, TaskState.SKIPPED):
-            groups.setdefault((task.state, task.reason), []).append(name)
+            reason = _ASKED.sub("", task.reason)
+            groups.setdefault((task.state, reason), []).append(name)
     if not groups:
         return
     # What is told above as the reason of the run took these tasks with it.
     along = groups.pop((TaskState.FAILED, ended.reason), []) if ended.reason else []
     yield Styled("Not landed", "bold")
     for (state, reason), names in groups.items():
-        tries = ended.tasks[names[0]].attempts
+        tries = max(ended.tasks[name].attempts for name in names)
         tried = f" after {count(tries, 'attempt')}" if tries > 1 else ""
         why = f": {reason}" if reason else ""
         yield Styled(f"  {names[0]}  {state}{tried}{why}")
@@ -205,7 +211,7 @@ def _others(names: Sequence[str]) -> str:
 
 def _findings(ended: Outcome) -> Iterator[Styled]:
     """Tell the findings that no task's reason tells already."""
-    told = {ended.reason, *(task.reason for task in ended.tasks.values())}
+    told = {ended.reason, *(_ASKED.sub("", task.reason) for task in ended.tasks.values())}
     rest = [
         finding
         for finding in dict.fromkeys(ended.findings)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 MOST = 6_000
 _HEAD = MOST // 4
 #: Failures that are named in one line.
-SHOWN = 4
+SHOWN = 2
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1f\x7f]")
 _PYTEST = re.compile(r"^(?:FAILED|ERROR) (?P<id>\S+\.py\S*)", re.MULTILINE)

@@ -86,7 +86,7 @@ def test_of_a_red_wave_the_green_part_lands_and_the_culprit_comes_back(make_road
     assert outcome.tasks["two"].state is TaskState.FAILED
     refused = [event.reason for event in road.of(ReplyRejected)]
     assert ["a change is required" in reason for reason in refused] == [True, True]
-    assert "test_two" in outcome.findings[0].message and "test_two" in outcome.reason
+    assert "test_two" in outcome.findings[0].message and "gate:tests" in outcome.reason
 
 
 def test_a_culprit_is_repaired_and_its_dependants_follow(make_road) -> None:
@@ -468,7 +468,7 @@ def started(road: Road, command: str) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_of_a_gate_when_mak_ends(make_road, tmp_path: Path, number: int) -> None:
     road = make_road(FILES)
     pid_file, folder_file = tmp_path / "pid", tmp_path / "folder"
@@ -476,7 +476,7 @@ def test_nothing_is_left_of_a_gate_when_mak_ends(make_road, tmp_path: Path, numb
     pid = pid_in(pid_file)
     folder = Path(folder_file.read_text().strip())
     process.send_signal(number)
-    process.wait(60)
+    assert process.wait(60) == (-number if number == signal.SIGKILL else 130)
     assert is_gone(pid)
     assert folder.is_dir() is (number == signal.SIGKILL)
     outcome = road.recover()  # with the defaults: no gate
@@ -484,6 +484,21 @@ def test_nothing_is_left_of_a_gate_when_mak_ends(make_road, tmp_path: Path, numb
     assert not folder.exists() and not folder.parent.exists()
     assert not (road.root / ".git/worktrees").exists()
     assert list((road.root / ".git/mak/scratch").iterdir()) == []
+
+
+def test_a_second_ctrl_c_ends_a_gate_that_does_not_mind_the_first(make_road, tmp_path) -> None:
+    road = make_road(FILES)
+    pid_file = tmp_path / "pid"
+    process = started(
+        road, f"trap '' INT TERM HUP; echo $$ > {pid_file}; while :; do sleep 1; done"
+    )
+    pid = pid_in(pid_file)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert is_gone(pid)
+    assert git(road.root, "status", "--porcelain", "-uno") == "" and road.text("shop.py") == SHOP
+    assert road.recover().state is RunState.DONE
 
 
 def test_a_kill_while_culprits_are_looked_for_changes_nothing(make_road, tmp_path: Path) -> None:
