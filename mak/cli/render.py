@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Files of a task, and hot nodes of a plan, that are listed one by one.
 SHOWN = 8
+#: From so many tasks on that do one thing, a line for each file is shown; nodes on that line.
+MANY, FEW = 6, 4
 #: How much faster several agents are to be than one, to be worth it.
 WORTH_IT = 1.3
 
@@ -42,8 +44,7 @@ def plan(review: Review) -> Iterator[Styled]:
     for number, level in enumerate(review.levels, 1):
         yield Styled("")
         yield Styled(f"Wave {number}", "bold")
-        for task_id in level:
-            yield from _task(review.plan.task(task_id))
+        yield from _wave([review.plan.task(task_id) for task_id in level])
     if review.remarks:
         yield Styled("")
         yield Styled("Remarks", "bold yellow")
@@ -68,6 +69,53 @@ def _forecast(review: Review) -> Iterator[Styled]:
     yield Styled(f"Forecast: {rounds}, {found.speedup:.1f} x as fast as one agent")
     if len(review.plan.tasks) > 1 and found.speedup < WORTH_IT:
         yield Styled("  its tasks hardly run side by side; one agent would do", "yellow")
+
+
+def _wave(tasks: Sequence[Task]) -> Iterator[Styled]:
+    """Show the tasks of a wave; where many do one thing in a file each, a line for each file."""
+    shares: dict[str, list[Task]] = {}
+    for task in tasks:
+        shares.setdefault(_one_thing(task), []).append(task)
+    for what, group in shares.items():
+        if what and len(group) >= MANY:
+            yield from _shared(what, group)
+        else:
+            for task in group:
+                yield from _task(task)
+
+
+def _one_thing(task: Task) -> str:
+    """Return what a task does its share of, in the only file that it names; else nothing."""
+    paths = {node.path for node in (*task.writes, *task.creates)}
+    goal, sep, path = task.goal.rpartition(", in ")
+    is_plain = not (task.reads or task.model or task.added or task.repairs or task.obligations)
+    return goal if sep and is_plain and paths == {path} else ""
+
+
+def _shared(what: str, tasks: Sequence[Task]) -> Iterator[Styled]:
+    files: dict[str, list[Task]] = {}
+    for task in tasks:
+        files.setdefault(task.goal.rpartition(", in ")[2], []).append(task)
+    nodes = sum(len(task.writes) for task in tasks)
+    size = f"{count(len(tasks), 'task')}, {count(nodes, 'node')} in {count(len(files), 'file')}"
+    yield Styled(f"  {what}: {size}", "cyan")
+    names = {path: _span([task.id for task in group]) for path, group in files.items()}
+    width = max(map(len, names.values()))
+    for path, group in files.items():
+        (line,) = _by_file(tuple(n for task in group for n in (*task.writes, *task.creates)), FEW)
+        yield Styled(f"      {names[path]:<{width}}  {line}")
+    after = dict.fromkeys(name for task in tasks for name in task.depends_on)
+    if after:
+        yield Styled(f"      {'after':<{width}}  {_span(list(after))}")
+
+
+def _span(names: Sequence[str]) -> str:
+    """Write task ids that follow one another as the first and the last."""
+    if len(names) < 3:
+        return ", ".join(names)
+    numbers = [int(name[1:]) if name[:1] == "t" and name[1:].isdigit() else -1 for name in names]
+    in_order = numbers == [*range(numbers[0], numbers[0] + len(numbers))] and numbers[0] >= 0
+    return f"{names[0]} to {names[-1]}" if in_order else some(tuple(names))
 
 
 def _task(task: Task) -> Iterator[Styled]:
@@ -95,14 +143,17 @@ def _task(task: Task) -> Iterator[Styled]:
         yield Styled(f"      {'owes':<8} {owed.check}{at}: {owed.subject}", "yellow")
 
 
-def _by_file(nodes: tuple[NodeId, ...]) -> Iterator[str]:
-    """Return nodes as a line for each file, ``path::one, two``."""
+def _by_file(nodes: tuple[NodeId, ...], most: int = 0) -> Iterator[str]:
+    """Return nodes as a line for each file, ``path::one, two``; at most so many on it (0: all)."""
     files: dict[str, list[str]] = {}
     for node in nodes:
         symbol = str(node).removeprefix(node.path)
         files.setdefault(node.path, []).append(symbol.removeprefix("::"))
     for path, symbols in list(files.items())[:SHOWN]:
-        text = ", ".join(symbol for symbol in symbols if symbol)
+        named = [symbol for symbol in dict.fromkeys(symbols) if symbol]
+        text = ", ".join(named[: most or None])
+        if most and len(named) > most:
+            text += f" and {len(named) - most} more"
         yield f"{path}::{text}" if text else path
     if len(files) > SHOWN:
         yield f"and {count(len(files) - SHOWN, 'more file')}"

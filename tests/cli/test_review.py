@@ -328,6 +328,26 @@ def test_review_says_what_several_agents_are_worth(agents: int) -> None:
     assert ("  its tasks hardly run side by side; one agent would do" in lines) is (agents == 1)
 
 
+def test_many_tasks_that_do_one_thing_are_a_line_for_each_file() -> None:
+    """A renaming with fifty callers filled two screens."""
+    tasks = [Task("t1", "rename a.py::f to g, in a.py", (F.api,), creates=(NodeId("a.py", "g"),))]
+    for number in range(2, 50):
+        path = f"m{(number + 1) // 2}.py"
+        nodes = tuple(NodeId(path, f"u{number}_{i}") for i in range(8))
+        tasks.append(Task(f"t{number}", f"rename a.py::f to g, in {path}", nodes))
+    tasks.append(Task("t50", "something else", (G,)))
+    plan = Plan("r", tuple(tasks))
+    took = forecast(plan, capacity=4)
+    cost = Estimate(0, 0, 0.0, 0.0)
+    review = Review(plan, levels(plan), (), (), cost, frozenset(), took)
+    lines = [line.text for line in render.plan(review)]
+    assert "  rename a.py::f to g: 49 tasks, 385 nodes in 26 files" in lines
+    assert "      t1        a.py::f#api, g" in lines
+    assert "      t3, t4    m2.py::u3_0, u3_1, u3_2, u3_3 and 12 more" in lines
+    assert "  t50  something else" in lines
+    assert len(lines) < 40
+
+
 def test_a_task_that_mak_added_says_so() -> None:
     task = Task("t1-f", "adapt f", (F,), depends_on=("t1",), added="relies on g, which changes")
     plan = Plan("r", (Task("t1", "change g", (G.api,)), task))
