@@ -23,7 +23,7 @@ def create_check(call: Call) -> Answer:
     app = call.grant.app
     if app is None:
         raise Refused(403, "You must authenticate via a GitHub App.")
-    check = CheckRun(call.world.next_id(), app, {})
+    check = CheckRun(call.world.next_id(), app, {"started_at": time(call.world.now())})
     call.repository.checks[check.id] = check
     return 201, _report(call, check)
 
