@@ -39,6 +39,7 @@ def test_plain_app_writes_lines_and_nothing_else(open_app: Open, root: Path, hom
     carried_out(terminal)
     for typed, said in (
         ("/status", "models    builtin"),
+        ("/help", "a text of several lines can be pasted"),
         ("/diff", "+    return a.new()"),
         ("/clear", "MAK "),
         ("/nonsense", "there is no command /nonsense"),
@@ -52,7 +53,16 @@ def test_plain_app_writes_lines_and_nothing_else(open_app: Open, root: Path, hom
         raw = raw.replace(paste, b"")
     assert b"\x1b" not in raw
     assert not re.search("[\u2500-\u259f\u2800-\u28ff]", raw.decode())
+    assert "  a.py  +1  -1\n" in terminal.text and "Ctrl+J" not in terminal.text
     assert (root / "a.py").read_text() == A
+
+
+def test_plain_app_takes_a_pasted_text_of_several_lines_as_one(open_app: Open, home: Path) -> None:
+    terminal = open_app("--plain", ready="\n>")
+    terminal.paste("rename function a.old to new\nmore nonsense")
+    terminal.wait("more nonsense")
+    terminal.type(ENTER)
+    terminal.wait("does not understand 'more nonsense'")
 
 
 def test_plain_app_says_who_waits_for_whom(open_app: Open, root: Path, home: Path) -> None:

@@ -116,8 +116,11 @@ def _files(store: Store, base: str, head: str) -> Iterator[Styled]:
     found = differences.lines(store.repository, base, head)
     most = max((row.added + row.removed for row in found), default=0)
     scale = min(1.0, SIGNS / most) if most else 1.0
+    drawn = terminal.is_screen()  # a screen reader would spell the signs
     rows = [
         (path, f"+{made}", f"-{gone}", "+" * _up(made * scale) + "-" * _up(gone * scale))
+        if drawn
+        else (path, f"+{made}", f"-{gone}")
         for path, made, gone in found
     ]
     for line in terminal.columns(rows[:SHOWN], indent="  "):

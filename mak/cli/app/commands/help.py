@@ -12,6 +12,7 @@ from mak.errors import UsageError
 if TYPE_CHECKING:
     from mak.cli.app.session import Session
 
+#: Where lines are redrawn, and where they are not.
 KEYS = (
     ("Enter", "run what was typed"),
     ("Ctrl+J", "a new line"),
@@ -19,6 +20,13 @@ KEYS = (
     ("Right", "take the suggestion from the history; Up, Down and Ctrl+R search it"),
     ("Ctrl+C", "empty the line, or stop the run; once more leaves"),
     ("Ctrl+Z", "go back to the shell; fg returns"),
+    ("Ctrl+D", "leave"),
+)
+PLAIN_KEYS = (
+    ("Enter", "run what was typed; a text of several lines can be pasted"),
+    ("Tab", "complete; twice lists what there is"),
+    ("Up", "what was typed before; Ctrl+R searches it"),
+    ("Ctrl+C", "drop the line, or stop the run; once more leaves"),
     ("Ctrl+D", "leave"),
 )
 
@@ -43,7 +51,7 @@ def run(session: Session, typed: Typed) -> None:
     for line in terminal.columns([(each.usage, each.help) for each in SLASHES], indent="  "):
         session.say(line)
     session.say("Keys", "bold")
-    for line in terminal.columns(KEYS, indent="  "):
+    for line in terminal.columns(KEYS if terminal.is_screen() else PLAIN_KEYS, indent="  "):
         session.say(line)
 
 
