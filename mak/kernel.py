@@ -140,13 +140,16 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
         log = RunLog.start(store, _meta(run_id, store, request, options), options.emit)
         _tell(store, log, recovered=False)
         spent: list[Spend] = []
+        planner = _planner(options, reach)
+
+        async def planned(asked: str | Plan | tuple[str, str, Plan]) -> Review:
+            return await _plan(store, asked, options, planner, log.keep, spent)
+
         try:
-            planner = _planner(options, reach)
-            review = await _plan(store, request, options, planner, log.emit, spent)
+            review = await planned(request)
 
             async def again(last: Review, remark: str) -> Review:
-                asked = last.plan.request, remark, last.plan
-                return await _plan(store, asked, options, planner, log.emit, spent)
+                return await planned((last.plan.request, remark, last.plan))
 
             plan = await _reviewed(store, review, options, log.emit, again)
         except BaseException as error:

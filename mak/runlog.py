@@ -113,6 +113,12 @@ class RunLog:
         self._note(to_json(event))
         self.listener(event)
 
+    def keep(self, event: Event) -> None:
+        """Show an event and record it at once, where nothing else comes soon to be recorded."""
+        self._note(to_json(event))
+        self.flush()
+        self.listener(event)
+
     def keep_plan(self, plan: Plan) -> None:
         """Record the plan as it was approved, at once: from here on the run can be recovered."""
         self._documents["plan.json"] = _dump(plan_document(plan))

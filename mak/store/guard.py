@@ -182,8 +182,9 @@ class Liveness:
             with suppress(OSError):
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 try:
-                    if _flock(fd, path):
-                        path.unlink(missing_ok=True)
+                    # Shared, so that nobody who looks meanwhile takes the dead for alive.
+                    fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)
                 finally:
                     os.close(fd)
 

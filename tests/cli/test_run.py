@@ -576,6 +576,26 @@ def test_ctrl_c_while_planning_changes_nothing(
     assert latest(desk, capsys)["state"] == "interrupted"
 
 
+def test_what_planning_took_is_known_after_a_kill(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was recorded with the plan, when that was approved."""
+    spent = {"input": 700, "output": 30}
+    desk.script.write_text(
+        json.dumps({"plan": [{"raw": "no plan", "usage": spent}, {"delay_s": 30, "raw": ""}]})
+    )
+    where = ["--work-dir", str(desk.root), "--models", f"scripted:{desk.script}"]
+    process = start(desk, "run", "--task", "count up", "--no-review", *where)
+    for _ in range(2):
+        wait_for(process, "plan     asking")
+    process.kill()
+    process.communicate(timeout=30)
+    run = latest(desk, capsys)["run"]
+    assert main(desk.at("show", run, "--json")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["usage"]["input"], shown["usage"]["output"]) == (700, 30)
+
+
 def test_recovering_passes_over_runs_whose_plan_was_never_approved(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

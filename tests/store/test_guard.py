@@ -215,3 +215,22 @@ def test_a_second_run_does_not_wait_for_the_guard_of_the_first(make_repo: MakeRe
             assert collect(root).returncode == 128
         assert collect(root).returncode == 128
     assert collect(root).returncode == 0
+
+
+def test_the_dead_are_dead_also_while_they_are_swept_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looked in that very moment took them for alive, and did not go on with their run."""
+    liveness = Liveness(tmp_path)
+    liveness.begin("h-1", "r1").close()
+    seen = []
+    unlink = Path.unlink
+
+    def look(path: Path, missing_ok: bool = False) -> None:
+        seen.append((liveness.is_alive("h-1"), liveness.carrying_out("r1")))
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", look)
+    liveness.sweep()
+    assert seen == [(False, None)]
+    assert list((tmp_path / "mak/holders").iterdir()) == []
