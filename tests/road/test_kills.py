@@ -29,7 +29,13 @@ def function(name: str, value: int) -> str:
     return f"def {name}():\n    return {value}\n"
 
 
-TEXT = "\n\n".join(function(f"{run}{wave}", 0) for run in RUNS for wave in (1, 2))
+def text(value: int, idle: int = 0) -> str:
+    """Return a file: the functions of all runs, and one that only the person changes."""
+    functions = [function(f"{run}{wave}", value) for run in RUNS for wave in (1, 2)]
+    return "\n\n".join([*functions, function("idle", idle)])
+
+
+TEXT = text(0)
 
 
 @dataclass
@@ -44,6 +50,9 @@ class Branch:
     alive: list[subprocess.Popen[str]] = field(default_factory=list)
     #: What the person committed last.
     notes: str = "mine\n"
+    #: What the person typed into files, committed or not; whether it is.
+    typed: dict[str, int] = field(default_factory=dict)
+    is_dirty: bool = False
 
     def files(self, run: str) -> tuple[Path, Path]:
         """Write the plan of a run and what its agents answer: two waves, a task per file each."""
@@ -53,9 +62,9 @@ class Branch:
                 name = f"{run}-{wave}-{number}"
                 after = {"depends_on": [f"{run}-1-{number}"]} if wave == 2 else {}
                 tasks.append(task(name, f"{path}::{run}{wave}", **after))
-                text = function(f"{run}{wave}", number + 1)
+                answer = reply(edited("n1", function(f"{run}{wave}", number + 1)))
                 delay = self.random.choice([0, 0, 0.05, 0.2])
-                script[name] = [{**reply(edited("n1", text)), "delay_s": delay}]
+                script[name] = [{**answer, "delay_s": delay}]
         plan, answers = (self.root.parent / f"{run}.{kind}.json" for kind in ("plan", "script"))
         plan.write_text(json.dumps({"request": run, "complete": True, "tasks": tasks}))
         answers.write_text(json.dumps({"tasks": script}))
@@ -99,6 +108,27 @@ class Branch:
             (self.root / "notes.txt").write_text(self.notes)
         else:
             self.notes = (self.root / "notes.txt").read_text()
+
+    def type_text(self) -> None:
+        """Change a file that runs write to, and save it, while nobody is at work on it."""
+        if not self.alive:
+            path, value = self.random.choice(FILES), self.random.randrange(1, 10_000)
+            file = self.root / path
+            was = function("idle", self.typed.get(path, 0))
+            assert was in file.read_text(), "what was typed before is gone"
+            file.write_text(file.read_text().replace(was, function("idle", value)))
+            self.typed[path], self.is_dirty = value, True
+
+    def commit_typed(self) -> None:
+        """Commit what was typed, once nothing of a run is left in the files."""
+        while self.is_dirty and not self.alive:
+            if not self.unfinished():
+                git(self.root, "commit", "-qm", "typed", *self.typed)
+                self.is_dirty = False
+            else:
+                self.recover()
+                self.alive[0].wait(60)
+                self.sort_out()
 
     def pause(self) -> None:
         """Let what is alive work for a while, then kill some of it."""
@@ -144,18 +174,21 @@ class Branch:
 def carry_on(branch: Branch, steps: int) -> None:
     """Do anything, in any order, and then let everything come to its end."""
     for _ in range(steps):
-        doing = branch.random.choice(["start", "recover", "both", "person"])
+        doing = branch.random.choice(["start", "recover", "both", "person", "type"])
         if doing in ("start", "both") and branch.waiting:
             branch.start()
         if doing in ("recover", "both"):
             branch.recover()
         if doing == "person":
             branch.person()
+        if doing == "type":
+            branch.type_text()
         branch.pause()
     for _ in range(20):
         while branch.alive:
             branch.alive[0].wait(60)
             branch.sort_out()
+        branch.commit_typed()
         if branch.waiting:
             branch.start()
         elif branch.unfinished():
@@ -173,8 +206,9 @@ def check(branch: Branch) -> None:
     assert sorted(homes) == sorted(wanted)
     assert all(len(runs) == 1 for runs in homes.values()), homes
     for number, path in enumerate(FILES):
-        text = "\n\n".join(function(f"{run}{w}", number + 1) for run in RUNS for w in (1, 2))
-        assert (branch.root / path).read_text() == text == git(branch.root, "show", f"HEAD:{path}")
+        wanted_text = text(number + 1, branch.typed.get(path, 0))
+        assert (branch.root / path).read_text() == wanted_text
+        assert git(branch.root, "show", f"HEAD:{path}") == wanted_text
     assert git(branch.root, "show", "HEAD:notes.txt") == branch.notes
     assert git(branch.root, "status", "--porcelain") == ""
     with Store.open(branch.root, write=False) as store:
