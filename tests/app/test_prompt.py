@@ -49,7 +49,7 @@ def test_error_is_one_line_and_its_traceback_is_in_the_log(open_app: Open, home:
         ("/models nonsense:", "nonsense"),
         ("/mode hybrid", "mode is hybrid, and no planner is named; try: name a hosted one"),
         ("/undo", "no run is recorded in this repository"),
-        ("/work-dir nowhere", "--work-dir "),
+        ("/work-dir nowhere", "such folder"),
         ("/max-agents none", "'none' is not a whole number of at least 1"),
     ):
         terminal.type(f"{typed}{ENTER}")

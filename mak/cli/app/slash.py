@@ -52,7 +52,8 @@ class Slash:
     aliases: tuple[str, ...] = ()
     #: The command line that does the same, after ``mak``; empty: there is none.
     like: str = ""
-    #: Further command lines that are typed so here; what follows them is the same.
+    #: Further command lines that are typed so here, with what follows them; of ``run --option``
+    #: the option alone, too.
     instead_of: tuple[str, ...] = ()
 
     @property

@@ -17,11 +17,12 @@ def _known() -> tuple[re.Pattern[str], dict[str, str]]:
     """Return what finds command lines, and what is typed for each."""
     from mak.cli.app.commands import SLASHES
 
-    typed = {
-        f"mak {line}": f"/{slash.name}"
-        for slash in SLASHES
-        for line in (slash.like, *slash.instead_of)
-        if line
-    }
+    typed = {'mak run --task "…"': "a task, in words"}
+    for slash in SLASHES:
+        for line in filter(None, (slash.like, *slash.instead_of)):
+            typed[f"mak {line}"] = f"/{slash.name}"
+            # An option of a run alone, as errors name it.
+            if line.startswith("run --") and " " not in (option := line.removeprefix("run ")):
+                typed[option] = f"/{slash.name}"
     longest = sorted(map(re.escape, typed), key=len, reverse=True)
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w-])"), typed

@@ -36,5 +36,5 @@ SLASH = Slash(
     run,
     "[path]",
     complete,
-    instead_of=("config show",),
+    instead_of=("config show", "run --config"),
 )

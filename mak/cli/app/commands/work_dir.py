@@ -34,4 +34,11 @@ def complete(session: Session, before: Sequence[str], begun: str) -> Iterable[Ch
     return completion.paths(begun, session.said.work_dir, only_folders=True)
 
 
-SLASH = Slash("work-dir", "work in another repository or folder", run, "<path>", complete)
+SLASH = Slash(
+    "work-dir",
+    "work in another repository or folder",
+    run,
+    "<path>",
+    complete,
+    instead_of=("run --work-dir",),
+)
