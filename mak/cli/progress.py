@@ -64,6 +64,8 @@ class Progress:
     ended: dict[str, TaskState] = field(default_factory=dict)
     #: Subjects of the commits, by commit.
     subjects: dict[str, str] = field(default_factory=dict)
+    #: What was corrected in the plan, or is worth a look.
+    remarks: tuple[str, ...] = ()
     branch: str = ""
     #: Whether the plan was approved: from there on the run can be recovered.
     approved: bool = False
@@ -81,7 +83,8 @@ class Progress:
             case PlanAsked(model, attempt, _):
                 again = f" (attempt {attempt})" if attempt > 1 else ""
                 self._prepare(f"{spec(model)} is planning{again}", now)
-            case Planned(levels):
+            case Planned(levels, remarks):
+                self.remarks = remarks
                 self.total = sum(len(level) for level in levels)
                 self.waves = len(levels)
                 self.preparing = ""

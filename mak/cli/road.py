@@ -63,7 +63,8 @@ def tell(store: Store, view: View, outcome: Outcome | None, *, json: bool = Fals
 
         for line in lines:
             terminal.write_note(line.text, line.style)
-        terminal.write_json(outcome_json(outcome))
+        told = {"decisions": list(decisions), "remarks": list(view.progress.remarks)}
+        terminal.write_json({**outcome_json(outcome), **told})
     else:
         terminal.write_data("\n".join(terminal.clean(line.text) for line in lines))
     return exit_code(outcome)

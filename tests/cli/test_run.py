@@ -136,6 +136,24 @@ def test_json_is_one_document_on_stdout(desk: Desk, capsys: pytest.CaptureFixtur
     assert "is done: 3 of 3 tasks landed" in err
 
 
+def test_a_corrected_id_is_reported_at_the_run_and_in_json(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --json it was on stderr only: a program could not tell what was changed instead."""
+    (desk.root / "n.py").write_text("def load_user(x):\n    return x\n")
+    git(desk.root, "add", "n.py")
+    git(desk.root, "commit", "-qm", "n")
+    plan = desk.root.parent / "near.yaml"
+    nodes = "writes: ['n.py::load_usr#api'], creates: ['n.py::g']"
+    plan.write_text(f"request: r\ntasks: [{{id: t1, goal: rename n.load_user to g, {nodes}}}]\n")
+    given = ["run", "--plan", str(plan), "--no-review", "--models", "builtin", "--json"]
+    assert main([*given, "--work-dir", str(desk.root)]) == 0
+    out, err = capsys.readouterr()
+    said = "t1: writes n.py::load_usr#api, taken as n.py::load_user#api"
+    assert json.loads(out)["remarks"] == [said]
+    assert said in err
+
+
 def test_run_that_fails_names_what_did_not_land_and_why(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
