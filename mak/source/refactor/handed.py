@@ -72,6 +72,7 @@ _BY_POSITION = frozenset(
         "sys.settrace",
         "typing.NewType",
         "typing.TypeVar",
+        "typing.dataclass_transform",
         "weakref.ref",
         "asyncio.iscoroutinefunction",
     )
@@ -318,9 +319,12 @@ class Handed:
             return
         if isinstance(outer, ast.ExceptHandler | ast.Compare):
             return
-        if isinstance(outer, ast.Call) and holder in outer.args:
+        if isinstance(outer, ast.keyword):
+            outer = tree.parents.get(outer)
+        if isinstance(outer, ast.Call) and outer.func is not holder:
             thing = self._callee(spot, outer)
-            if isinstance(thing, Outside) and thing.name in _BY_POSITION:
+            known = thing.name if isinstance(thing, Outside) else ""
+            if known.replace("typing_extensions.", "typing.") in _BY_POSITION:
                 return
         if isinstance(outer, ast.For) and outer.iter is holder and holder is parent:
             yield from self._bound(spot, [outer.target], False)

@@ -104,6 +104,8 @@ class _Relocation:
         self.survey = Survey(names)
         #: Whether the module that it leaves goes on using it.
         self.missed = False
+        #: Modules that are to import it from where it moves to.
+        self.importers: set[str] = set()
 
     def find(self, sentence: str) -> Sites | Refusal:
         luggage = pack(self.survey, self.home, self.to)
@@ -146,7 +148,9 @@ class _Relocation:
             if self.names.lookup(path, use.scope, self.name, use.starts[0]) == self.home:
                 self.missed = True
         if self.missed:
-            text = statements.written(self.names, path, self.to, self.name, relative=False)
+            self.importers.add(path)
+            relative = statements.is_relative(self.names, path)
+            text = statements.written(self.names, path, self.to, self.name, relative=relative)
             survey.add(AddImport(path, text))
             if luggage.needs:
                 name, start = next(iter(luggage.needs.items()))
@@ -165,7 +169,7 @@ class _Relocation:
         path = self.home.path
         data = self.names.sources.data(path)
         gone: list[Import] = []
-        for name, entry in luggage.imports.items():
+        for name, entry in {**luggage.imports, **luggage.there}.items():
             variable = Variable(path, 0, name)
             line = data[entry.start : data.find(b"\n", entry.end) + 1 or None]
             if path.endswith("__init__.py") or b"noqa" in line or entry.module == "__future__":
@@ -279,7 +283,8 @@ class _Relocation:
         gone = frozenset(((self.to, self.home.path),) if self.leaves_behind(luggage) else ())
         known = set(loads(names, self.to))
         for module in sorted(needed - known - {self.to}):
-            chain = route(names, module, self.to, without=gone)
+            added = frozenset((path, self.to) for path in self.importers)
+            chain = route(names, module, self.to, without=gone, added=added)
             if chain:
                 self.survey.trouble(
                     "it would import a module that imports this one",
@@ -357,13 +362,15 @@ class _Relocation:
                         self.name,
                     )
         self.circle(path)
+        relative = statements.is_relative(names, path)
         survey.add(
-            AddImport(path, statements.written(names, path, self.to, self.name, relative=False))
+            AddImport(path, statements.written(names, path, self.to, self.name, relative=relative))
         )
 
     def circle(self, path: str) -> None:
         """See that importing from the other module closes no circle that was not there."""
         names, old, new = self.names, self.home.path, self.to
+        self.importers.add(path)
         if path in (old, new) or new in set(loads(names, path)):
             return
         chain = route(names, new, path, without=frozenset(((new, old),)))

@@ -29,6 +29,8 @@ class Luggage:
     spans: tuple[tuple[int, int], ...]
     #: Names that the definition takes from imports of its module, with the entry.
     imports: dict[str, Import] = field(default_factory=dict)
+    #: Names that it takes from imports of the module that it moves to.
+    there: dict[str, Import] = field(default_factory=dict)
     #: Names that a star import brings, with where they come from.
     starred: dict[str, Variable] = field(default_factory=dict)
     #: Names of its module that it goes on using.
@@ -112,7 +114,9 @@ def _take_along(
         thing = names.imported(path, entry)
         if thing == Module(target):
             survey.trouble("is the module that it moves to", path, start, name)
-        elif thing != Variable(target, 0, name):
+        elif thing == Variable(target, 0, name):
+            luggage.there[name] = entry
+        else:
             luggage.imports[name] = entry
         return
     luggage.needs.setdefault(name, start)
@@ -143,6 +147,8 @@ def text_of(names: Names, home: Variable, target: str, luggage: Luggage) -> str:
 def imports_for(names: Names, home: Variable, target: str, luggage: Luggage) -> dict[str, str]:
     """Return, by name, the import statements that the definition needs in the other module."""
     found: dict[str, str] = {}
+    own = statements.is_relative(names, home.path)
+    relative = statements.is_relative(names, target, otherwise=own)
     taken = sorted(luggage.imports.items(), key=lambda item: (item[1].start, item[1].name_at))
     for name, entry in taken:
         if not entry.name:
@@ -150,18 +156,18 @@ def imports_for(names: Names, home: Variable, target: str, luggage: Luggage) -> 
             found[name] = f"import {entry.module}{renamed}"
             continue
         source = entry.module
-        if entry.level:
-            module = names.modules.imported(entry.level, entry.module, home.path)
-            if module is None:
-                source = f"{'.' * entry.level}{entry.module}"
-            else:
-                source = statements.module_text(names, target, module, relative=True)
+        module = names.modules.imported(entry.level, entry.module, home.path)
+        if entry.level and module is None:
+            source = f"{'.' * entry.level}{entry.module}"
+        elif module is not None and (entry.level or relative):
+            source = statements.module_text(names, target, module, relative=relative)
+            source = source or statements.module_text(names, target, module, relative=True)
         renamed = f" as {entry.asname}" if entry.asname else ""
         found[name] = f"from {source} import {entry.name}{renamed}"
     for name, variable in luggage.starred.items():
-        source = statements.module_text(names, target, variable.path, relative=False)
+        source = statements.module_text(names, target, variable.path, relative=relative)
         found[name] = f"from {source} import {name}"
     for name in luggage.needs:
-        source = statements.module_text(names, target, home.path, relative=False)
+        source = statements.module_text(names, target, home.path, relative=relative)
         found[name] = f"from {source} import {name}"
     return found

@@ -293,6 +293,8 @@ class _MethodRename:
 
     def find(self, sentence: str) -> Sites | Refusal:
         group = family(self.names, self.home)
+        if self.home not in group.members:
+            return Refusal(f"{sentence}: it is in a class that is bound in several ways")
         self.survey.doubt(
             "these places may mean it or something else", *doubtful(self.names, group)
         )

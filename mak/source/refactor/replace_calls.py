@@ -212,7 +212,9 @@ class _Replacement:
     def bring(self, path: str, facts: Facts, gone: Sequence[Import], also_at_top: bool) -> None:
         """Import the new function, in the place of the old one where that goes."""
         survey, name = self.survey, self.new.name
-        relative = any(entry.level for entry in gone)
+        relative = any(entry.level for entry in gone) or (
+            not gone and statements.is_relative(self.names, path)
+        )
         text = statements.written(self.names, path, self.new.path, name, relative=relative)
         if not text:
             survey.trouble("cannot import from there", path, 0, self.new.path)

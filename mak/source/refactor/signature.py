@@ -126,6 +126,8 @@ def signature(names: Names, target: Variable) -> Signature | Refusal:
         return Refusal(f"{spell(names, target)} is not a function")
     if facts.scopes[target.scope].kind is ScopeKind.CLASS:
         group = family(names, target)
+        if target not in group.members:
+            return Refusal(f"{spell(names, target)} is in a class that is bound in several ways")
         if target.name == "__init__":
             return Signature(names, (target,), group)
         return Signature(names, group.members, group)

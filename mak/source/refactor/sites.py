@@ -247,7 +247,8 @@ class Survey:
 
     def place(self, path: str, offset: int, text: str) -> Doubt:
         """Return a place by its line."""
-        return Doubt(path, line_of(self.names.sources, path, offset), text)
+        line = line_of(self.names.sources, path, offset) if path in self.names.sources else 1
+        return Doubt(path, line, text)
 
     def sites(self, sentence: str) -> Sites | Refusal:
         """Return the result, or why there is none."""

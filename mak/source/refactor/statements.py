@@ -58,6 +58,27 @@ def _from(names: Names, importer: str, module: str, name: str, asname: str, rela
     return f"from {source} import {name}{renamed}" if source else ""
 
 
+def is_relative(names: Names, path: str, otherwise: bool = False) -> bool:
+    """Whether a file imports the rest of its package relatively; `otherwise` when it does not."""
+    facts = names.facts(path)
+    ways = [
+        bool(entry.level)
+        for entry in (facts.imports if facts is not None else ())
+        if entry.name and _is_of_package(names, path, entry)
+    ]
+    return ways.count(True) > len(ways) / 2 if ways else otherwise
+
+
+def _is_of_package(names: Names, path: str, entry: Import) -> bool:
+    """Whether an import takes from the package that a file is in."""
+    if entry.level:
+        return True
+    own = names.modules.name(path)
+    top = own.partition(".")[0] if "." in own or path.endswith("__init__.py") else ""
+    module = names.modules.imported(0, entry.module, path)
+    return bool(top) and module is not None and entry.module.partition(".")[0] == top
+
+
 def module_text(names: Names, importer: str, module: str, *, relative: bool) -> str:
     """Return how `importer` names a module in ``from … import``; empty when it cannot."""
     target = names.modules.name(module)

@@ -1,0 +1,5 @@
+from .b import TWO
+
+
+def g():
+    return TWO

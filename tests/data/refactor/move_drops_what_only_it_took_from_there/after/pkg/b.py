@@ -1,0 +1,6 @@
+ONE = 1
+TWO = 2
+
+
+def f():
+    return ONE

@@ -1,0 +1,1 @@
+import pkg.a; assert pkg.a.g() == 2

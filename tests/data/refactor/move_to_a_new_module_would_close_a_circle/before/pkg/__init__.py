@@ -1,0 +1,2 @@
+from pkg.a import ONE
+from pkg.b import f

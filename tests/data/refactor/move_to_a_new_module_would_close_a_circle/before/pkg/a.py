@@ -1,0 +1,3 @@
+import pkg
+
+ONE = 1

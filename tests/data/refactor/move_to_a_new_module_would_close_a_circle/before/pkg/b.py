@@ -1,0 +1,9 @@
+from pkg.a import ONE
+
+
+def f():
+    return ONE
+
+
+def g():
+    return f()

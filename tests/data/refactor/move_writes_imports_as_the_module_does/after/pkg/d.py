@@ -1,0 +1,7 @@
+from .c import TWO
+
+FOUR = TWO * 2
+
+
+def used():
+    return 3

@@ -1,0 +1,3 @@
+from pkg.c import TWO
+
+THREE = TWO + 1

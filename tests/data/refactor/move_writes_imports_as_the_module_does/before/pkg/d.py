@@ -1,0 +1,3 @@
+from .c import TWO
+
+FOUR = TWO * 2
