@@ -46,6 +46,7 @@ class Interface:
     parameters: Parameters
     #: With what an instance or class in front of the dot fills in.
     unbound: Parameters
+    #: Whether a call gives something to await.
     is_async: bool
     shapes: frozenset[str]
 
@@ -75,7 +76,20 @@ def interface_of(tree: Function, kind: NodeKind) -> Interface:
     if kind is NodeKind.METHOD and "staticmethod" not in decorators:
         parameters = unbound.without_first()
     shapes = frozenset(decorators & _SHAPES)
-    return Interface(parameters, unbound, isinstance(tree, ast.AsyncFunctionDef), shapes)
+    is_async = isinstance(tree, ast.AsyncFunctionDef) and not _yields(tree)
+    return Interface(parameters, unbound, is_async, shapes)
+
+
+def _yields(tree: Function) -> bool:
+    """Whether a function is a generator: a call gives something to loop over."""
+    todo: list[ast.AST] = [*tree.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo += ast.iter_child_nodes(node)
+    return False
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -357,9 +371,11 @@ def _has_overloads(file: SourceFile, definition: Definition) -> bool:
 
 
 def _edited(change: Change) -> frozenset[NodeId]:
-    """Return the nodes of before whose text the change touches."""
+    """Return the nodes whose text the change touches, and those that it brings."""
     return frozenset(
-        node.id for _, before, after in change.files() for node in differing(before, after)
+        node.id
+        for _, before, after in change.files()
+        for node in (*differing(before, after), *differing(after, before))
     )
 
 

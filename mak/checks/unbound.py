@@ -22,7 +22,8 @@ from mak.source.graph.members import is_open
 
 #: Words in a file that say that names may come and go while it runs.
 _OPEN = re.compile(rb"exec\(|NameError|import builtins|builtins\.__dict__|gettext\.install")
-_BUILTINS = frozenset((*dir(builtins), "WindowsError"))
+#: With what type checkers know as builtins: it stands in annotations that nobody evaluates.
+_BUILTINS = frozenset((*dir(builtins), "WindowsError", "ellipsis", "reveal_locals", "reveal_type"))
 
 
 def _problems(view: View, path: str) -> Iterator[Problem]:

@@ -41,7 +41,25 @@ def _module_has(names: Names, path: str, name: str) -> Has:
         folder = f"{inside.removesuffix('.')}/"
         if any(other.startswith((inside, folder)) for other in names.sources.paths):
             return Has.MAYBE  # an extension, a folder, or a module that is made by the build
+    if _brings_submodule(names, path, name, {path}):
+        return Has.MAYBE
     return Has.NO
+
+
+def _brings_submodule(names: Names, path: str, name: str, seen: set[str]) -> bool:
+    """Whether a star import may bring a submodule of a package, which is one of its names."""
+    facts = names.facts(path)
+    for entry in facts.stars if facts is not None else ():
+        source = names.modules.imported(entry.level, entry.module, path)
+        if source is None or source in seen:
+            continue
+        seen.add(source)
+        other = names.facts(source)
+        if other is not None and other.exports is None and _is_submodule(names, source, name):
+            return True
+        if _brings_submodule(names, source, name, seen):
+            return True
+    return False
 
 
 def _is_submodule(names: Names, path: str, name: str) -> bool:
