@@ -414,14 +414,29 @@ def change_override(package: Package, module: Module) -> Iterator[Mutation]:
 
 
 def close_circle(package: Package, module: Module) -> Iterator[Mutation]:
-    """Import a module at the top level of one that it imports."""
+    """Take a definition from a module at the top of one that it imports before that definition."""
     for to in sorted(package.imports[module.path] - {""}):
         if to == module.path or to.endswith("__init__.py") or module.path.endswith("__init__.py"):
             continue
-        if not package.reaches(to, module.path):
+        if package.reaches(to, module.path):
+            continue
+        name = _defined_after(package, module, to)
+        if name:
             other = package.modules[to]
-            line = f"\nimport {dotted_name(module.path)}\n".encode()
-            yield _mutation(other, other.data + line, {to}, "import-cycle")
+            line = f"from {dotted_name(module.path)} import {name}\n".encode()
+            yield _mutation(other, line + other.data, {to}, "import-cycle")
+
+
+def _defined_after(package: Package, module: Module, to: str) -> str:
+    """Return a definition that follows the import of a module, at the top level of both."""
+    is_there = False
+    for node in module.tree.body:
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            is_there = is_there or f"{node.module}" == dotted_name(to)
+        is_whole = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        if is_there and is_whole and module.bound[node.name] == 1:
+            return node.name
+    return ""
 
 
 def shadow(package: Package, module: Module) -> Iterator[Mutation]:

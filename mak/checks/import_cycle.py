@@ -1,18 +1,19 @@
-"""Modules import each other in a circle that was not there before.
+"""Modules import each other in a circle, and one of them fails when it is imported first.
 
 Only imports that run when a module is loaded count: not those in functions, and not those that
-only type checkers see. The package that a module lies in does not count as imported by it.
+only type checkers see. A circle in which nobody takes a name before it is there does no harm, and
+neither does one that failed before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from mak.checks.change import Change, Check
 from mak.checks.trees import Trees, finding
 from mak.checks.view import Problem, Spot, View
 from mak.model import Finding
-from mak.source.loading import loaded
+from mak.source.loading import Failure, failure, loaded
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -20,48 +21,63 @@ def _findings(change: Change) -> Iterator[Finding]:
     if trees is None:
         return
     if trees.before is None:
-        for circle in _circles(trees.after):
-            yield _finding(trees, circle[0], circle[1:])
+        for group in _groups(trees.after):
+            if len(group) > 1 and (found := _failing(trees.after, sorted(group))):
+                yield _finding(trees, found[1].path, found[1].source, *found)
         return
     told: set[frozenset[str]] = set()
     for path, _, after in change.reshaped():
         if after is None or after.whole or not path.endswith(".py"):
             continue
-        known = (
-            {to for to, _ in imports(trees.before, path)} if path in trees.before.sources else ()
-        )
-        for to, _ in imports(trees.after, path):
+        known = {*imports(trees.before, path)} if path in trees.before.sources else ()
+        for to in imports(trees.after, path):
             way = _way(trees.after, to, path) if to not in known else []
             modules = frozenset(way)
-            if way and modules not in told and not _was_there(trees.before, way):
-                told.add(modules)
-                yield _finding(trees, path, way)
+            if not way or modules in told:
+                continue
+            told.add(modules)
+            found = _failing(trees.after, way)
+            if found is not None and not _fails(trees.before, found[0]):
+                yield _finding(trees, path, to, *found)
 
 
-def _finding(trees: Trees, path: str, way: Sequence[str]) -> Finding:
-    """Return the circle from a file by its first import on the way back to it."""
-    start = next(start for to, start in imports(trees.after, path) if to == way[0])
+def _failing(view: View, modules: Iterable[str]) -> tuple[str, Failure] | None:
+    """Return the first of some modules that fails when it is imported first, and how."""
+    for module in modules:
+        found = failure(view.names, module)
+        if found is not None:
+            return module, found
+    return None
+
+
+def _fails(view: View, module: str) -> bool:
+    return module in view.sources and failure(view.names, module) is not None
+
+
+def _finding(trees: Trees, path: str, to: str, first: str, failed: Failure) -> Finding:
+    """Return the circle that begins with an import of `to` in a file, and what fails in it."""
+    start = next(e.start for e in loaded(trees.after.names, path) if e.path == to)
+    way = (path, to, *_way(trees.after, to, path)[1:])
     problem = Problem(
         path,
         start,
-        f"closes a circle of imports: {' → '.join((path, *way))}; import where it is used, or move "
-        "what both need",
-        Spot(way[0], 0),
-        way[0],
+        f"closes a circle of imports: {' → '.join(way)}; when {first} is imported first, "
+        f"{failed.path} takes {failed.name} from {failed.source} before it is there; import it "
+        "where it is used, or move what both need",
+        Spot(failed.source, 0),
+        failed.source,
     )
     node = trees.after.node(Spot(path, start))
     return finding(CHECK.id, problem, node, trees)
 
 
-def imports(view: View, path: str) -> tuple[tuple[str, int], ...]:
-    """Return the modules that a file imports when it is loaded, each with its first place."""
+def imports(view: View, path: str) -> tuple[str, ...]:
+    """Return the modules that a file imports when it is loaded."""
     if path not in view.imports:
-        found = [
-            (entry.path, entry.start)
-            for entry in loaded(view.names, path)
-            if entry.path != path and entry.path.endswith(".py")
-        ]
-        view.imports[path] = tuple(dict(reversed(found)).items())
+        found = (entry.path for entry in loaded(view.names, path))
+        view.imports[path] = tuple(
+            dict.fromkeys(to for to in found if to != path and to.endswith(".py"))
+        )
     return view.imports[path]
 
 
@@ -72,7 +88,7 @@ def _way(view: View, start: str, goal: str) -> list[str]:
     while layer and goal not in came:
         after: list[str] = []
         for path in layer:
-            for to, _ in imports(view, path):
+            for to in imports(view, path):
                 if to not in came:
                     came[to] = path
                     after.append(to)
@@ -83,24 +99,6 @@ def _way(view: View, start: str, goal: str) -> list[str]:
     while came[way[-1]]:
         way.append(came[way[-1]])
     return way[::-1]
-
-
-def _was_there(was: View, circle: Iterable[str]) -> bool:
-    """Whether these modules imported each other, directly or not, already."""
-    modules = [*circle]
-    return all(
-        module in was.sources and bool(_way(was, module, modules[0]) or module == modules[0])
-        for module in modules
-    ) and all(bool(_way(was, modules[0], module)) for module in modules[1:])
-
-
-def _circles(view: View) -> Iterator[list[str]]:
-    """Yield one circle for each group of modules that all import each other."""
-    for group in _groups(view):
-        if len(group) > 1:
-            first = min(group)
-            ways = (_way(view, to, first) for to, _ in imports(view, first) if to in group)
-            yield [first, *min(filter(None, ways), key=len)]
 
 
 def _groups(view: View) -> Iterator[set[str]]:
@@ -118,7 +116,7 @@ def _groups(view: View) -> Iterator[set[str]]:
         todo = [(root, iter(imports(view, root)))]
         while todo:
             path, rest = todo[-1]
-            for to, _ in rest:
+            for to in rest:
                 if to not in index:
                     index[to] = low[to] = len(index)
                     stack.append(to)
@@ -141,7 +139,7 @@ def _groups(view: View) -> Iterator[set[str]]:
 
 CHECK = Check(
     "import-cycle",
-    "modules import each other in a new circle",
+    "modules import each other in a circle that fails",
     _findings,
     looks_beyond=True,
     for_people=True,

@@ -71,8 +71,8 @@ class View:
         #: The tree that this one came from, for rules about what is gone.
         self.was = was
         self._syntax: dict[str, Syntax | None] = {}
-        #: The modules that a file imports when it is loaded, with their places.
-        self.imports: dict[str, tuple[tuple[str, int], ...]] = {}
+        #: The modules that a file imports when it is loaded.
+        self.imports: dict[str, tuple[str, ...]] = {}
         #: What a file registers, by what it registers with.
         self.entries: dict[str, tuple[Entry, ...]] = {}
         #: The calls of a file that surely fail, with what says so.

@@ -1,28 +1,87 @@
-"""What a module imports while it is loaded: not in functions, for type checkers or as a program."""
+"""What happens when modules are imported: in which order they are loaded, and where that fails.
+
+A circle of imports does no harm by itself. It fails where a name is taken from a module that is
+still being loaded and has not got that far; so the modules are loaded here as Python would, from
+what their files say: packages before what lies in them, each import in its place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mak.source.facts import Facts, Flag, ScopeKind
+from mak.source.facts import Facts, Flag, Import, ScopeKind
 from mak.source.names import node_at
 from mak.source.resolve import Module, Names
 
 
 class Loaded(NamedTuple):
-    """One import of a module of the repository."""
+    """One import of a module of the repository that runs when a file is imported."""
 
     #: A file, or the folder of a namespace package with ``/``.
     path: str
     #: Where the statement starts.
     start: int
-    #: Whether it may fail without harm.
-    tried: bool
+    entry: Import
+
+    @property
+    def tried(self) -> bool:
+        """Whether it may fail without harm."""
+        return bool(self.entry.flags & Flag.TRY)
 
 
-def loaded(names: Names, path: str) -> Iterator[Loaded]:
-    """Yield the imports that run when a file is imported, in order."""
+class Failure(NamedTuple):
+    """A name that is taken too early."""
+
+    #: The module that takes it, and where.
+    path: str
+    start: int
+    name: str
+    #: The module that it is taken from, and that is still being loaded.
+    source: str
+
+
+def loaded(names: Names, path: str) -> tuple[Loaded, ...]:
+    """Return the imports that run when a file is imported, in order.
+
+    Not those in functions, for type checkers, or in what only runs as a program.
+    """
+    memo = names.memo("loaded")
+    if path not in memo:
+        memo[path] = tuple(sorted(_loaded(names, path), key=lambda one: one.start))
+    found = memo[path]
+    assert isinstance(found, tuple)
+    return found
+
+
+def failure(names: Names, first: str) -> Failure | None:
+    """Return what fails when a module is imported before any other; None: nothing for sure."""
+    done: set[str] = set()
+    #: What is being loaded, by how far it has got.
+    reached: dict[str, int] = {}
+    stack = [(path, iter(loaded(names, path))) for path in reversed(_outer(names, first))]
+    for path, _ in stack[-1:]:
+        reached[path] = 0
+    while stack:
+        path, rest = stack[-1]
+        if path not in reached:
+            reached[path] = 0
+        entry = next(rest, None)
+        if entry is None:
+            stack.pop()
+            reached.pop(path, None)
+            done.add(path)
+            continue
+        reached[path] = entry.start
+        if (found := _too_early(names, path, entry, reached)) is not None:
+            return found
+        waiting = {known for known, _ in stack}
+        new = [p for p in _outer(names, entry.path) if p not in done and p not in waiting]
+        stack += ((p, iter(loaded(names, p))) for p in reversed(new))
+    return None
+
+
+def _loaded(names: Names, path: str) -> Iterator[Loaded]:
     facts = names.facts(path)
     for entry in facts.imports if facts is not None else ():
         if entry.flags & Flag.TYPING or not _runs(facts, entry.scope):
@@ -34,7 +93,38 @@ def loaded(names: Names, path: str) -> Iterator[Loaded]:
             continue
         thing = names.imported(path, entry) if entry.name not in ("", "*") else None
         found = thing.path if isinstance(thing, Module) else module
-        yield Loaded(found, entry.start, bool(entry.flags & Flag.TRY))
+        yield Loaded(found, entry.start, entry)
+
+
+def _outer(names: Names, path: str) -> list[str]:
+    """Return a module after the packages that it lies in, outermost first."""
+    found = [path]
+    folder = path.rpartition("/")[0]
+    while folder:
+        package = f"{folder}/__init__.py"
+        if package not in names.sources:
+            break
+        if package != path:
+            found.append(package)
+        folder = folder.rpartition("/")[0]
+    return found[::-1]
+
+
+def _too_early(names: Names, path: str, entry: Loaded, reached: dict[str, int]) -> Failure | None:
+    """Return what an import takes from a module that has not got that far."""
+    source, name = entry.path, entry.entry.name
+    if source not in reached or source == path or name in ("", "*"):
+        return None
+    if entry.entry.flags & (Flag.TRY | Flag.CONDITIONAL):
+        return None
+    facts = names.facts(source)
+    bound = facts.bound(0, name) if facts is not None else ()
+    if facts is None or not bound or facts.bound(0, "__getattr__"):
+        return None
+    at = reached[source]
+    if any(b.since <= at or b.start <= at for b in bound) or any(s.start < at for s in facts.stars):
+        return None
+    return Failure(path, entry.start, name, source)
 
 
 def _runs(facts: Facts | None, scope: int) -> bool:

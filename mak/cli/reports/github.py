@@ -6,7 +6,6 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +29,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield _annotation(finding, above)
     others = report.findings[SHOWN:]
     # Lines that begin as a path or a message likes are no commands to the runner.
-    end = secrets.token_hex(16) if others else ""
+    end = _unheard() if others else ""
     if others:
         yield f"::stop-commands::{end}"
     for finding in others:
@@ -41,6 +40,13 @@ def _lines(report: Report) -> Iterator[str]:
     more = len(report.findings) - SHOWN
     shown = f"; {SHOWN} are shown as annotations, which is all that GitHub does" if more > 0 else ""
     yield text.summary(report) + shown
+
+
+def _unheard() -> str:
+    """Return a word that no finding can hold."""
+    import secrets
+
+    return secrets.token_hex(16)
 
 
 def _annotation(finding: Finding, above: str) -> str:
