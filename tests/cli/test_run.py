@@ -704,8 +704,8 @@ def test_nothing_to_recover_is_a_usage_error(
 # ------------------------------------------------------------------------------ on a terminal
 
 
-def on_terminal(args: list[str], keys: str) -> tuple[int, str, str]:
-    """Run `mak` with stdin and stderr on a terminal; type `keys` at its first question."""
+def on_terminal(args: list[str], keys: str | signal.Signals) -> tuple[int, str, str]:
+    """Run `mak` with stdin and stderr on a terminal; type `keys`, or send it, at the question."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "mak", *args],
@@ -728,7 +728,10 @@ def on_terminal(args: list[str], keys: str) -> tuple[int, str, str]:
             shown += data.decode(errors="replace")
             if not typed and "\n> " in shown:
                 typed = True
-                os.write(ours, keys.encode())
+                if isinstance(keys, signal.Signals):
+                    process.send_signal(keys)
+                else:
+                    os.write(ours, keys.encode())
         assert process.stdout is not None
         out = process.stdout.read()
         code = process.wait(timeout=60)
@@ -742,6 +745,19 @@ def test_plan_that_is_approved_at_the_terminal_runs(desk: Desk) -> None:
     assert json.loads(out)["state"] == "done"
     assert "Plan: 3 tasks in 2 waves" in shown
     assert "ok       one: a.py::f" in shown
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_mak_at_the_review_changes_nothing(
+    ended_by: signal.Signals, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = git(desk.root, "rev-parse", "HEAD")
+    code, _, shown = on_terminal(desk.args(review=True), ended_by)
+    assert code == 130, shown
+    assert latest(desk, capsys)["state"] == "interrupted"
+    assert git(desk.root, "rev-parse", "HEAD") == before
+    assert git(desk.root, "status", "--porcelain") == ""
+    assert not list((desk.root / ".git/mak/holders").iterdir())
 
 
 def test_review_shows_the_text_of_a_task_and_says_what_it_does_not_know(desk: Desk) -> None:
