@@ -200,7 +200,8 @@ def test_window_shrinks_to_80_by_24_during_a_run(open_app: Open, root: Path, hom
 def test_sentences_are_broken_between_words_and_code_is_not(
     open_app: Open, root: Path, home: Path
 ) -> None:
-    (root / "a.py").write_text(A + f"\n\nX = '{'word ' * 30}'\n")
+    long = f"X = '{'word ' * 20}end'"
+    (root / "a.py").write_text(f"{long}\n\n\ndef old():\n    return X\n")
     git(root, "commit", "-aqm", "long")
     terminal = open_app(columns=80, rows=60)
     terminal.type(f"nonsense{ENTER}")
@@ -212,6 +213,16 @@ def test_sentences_are_broken_between_words_and_code_is_not(
     terminal.wait("Ctrl+D  leave")
     hanging = next(x for x in terminal.text.splitlines() if x.endswith("file of keys"))
     assert hanging.startswith(" " * 31)
+    terminal.type(f"rename function a.old to new{ENTER}")
+    terminal.wait("[a]pprove")
+    terminal.type(f"a{ENTER}")
+    terminal.wait("/diff shows the lines")
+    terminal.type(f"/diff{ENTER}")
+    terminal.wait("+def new():", "end'", after="> /diff")
+    # The terminal itself goes on in its next row, at the very column.
+    shown = terminal.text.splitlines()
+    first = next(i for i, line in enumerate(shown) if line.startswith(" X = 'word"))
+    assert len(shown[first]) >= 79 and f"{shown[first]:<80}{shown[first + 1]}" == f" {long}"
 
 
 def test_ctrl_z_goes_back_to_the_shell_and_fg_returns(root: Path, home: Path) -> None:
