@@ -52,7 +52,8 @@ def offer(report: Report, api: Api, event: dict[str, Any], job: Job) -> None:
 
 def body(report: Report) -> str:
     """Return the comment: all findings and the plan, or as many as fit."""
-    for most in (len(report.findings), 100, 30, 10, 3, 1):
+    # More than the first of these never fit: a finding and its task take some hundred characters.
+    for most in (150, 75, 30, 10, 3, 1):
         some = report.findings[:most]
         text = _body(report, some)
         if len(text) <= _LONGEST:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.github_action.conftest import TOKEN, Runner
 
 BEFORE = {
@@ -27,7 +29,19 @@ def test_a_pull_request_is_checked(runner: Runner) -> None:
     assert "shadowed" not in said
     assert TOKEN not in said
 
+
+@pytest.mark.slow
+def test_a_pull_request_that_breaks_nothing_passes(runner: Runner) -> None:
     runner.commit(BEFORE)
+    runner.commit({"shop/prices.py": "def total(items):\n    return sum(items, 0)\n"})
     done = runner.run("pull_request", {"number": 1, "pull_request": {}}, "mak-check.yml")
     assert done.returncode == 0, done.stdout
     assert "::set-output:: state=clean" in done.stdout
+
+
+@pytest.mark.slow
+def test_that_nothing_could_be_checked_is_no_finding(runner: Runner) -> None:
+    done = runner.run("pull_request", {"number": 1, "pull_request": {}}, "mak-check.yml")
+    assert done.returncode == 1
+    assert "::error title=MAK::" in done.stdout
+    assert "state=findings" not in done.stdout
