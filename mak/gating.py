@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from mak import repair
 from mak.assembly import Settled
@@ -21,11 +21,16 @@ from mak.source.names import references
 
 
 def owes(
-    run: Run, draft: Draft, obligations: Sequence[Obligation], entry: Settled | None
+    run: Run,
+    draft: Draft,
+    obligations: Sequence[Obligation],
+    entry: Settled | None,
+    found: Callable[[], Sequence[Finding]],
 ) -> tuple[Obligation, str] | None:
     """Return an obligation that an answer does not discharge, and why not.
 
-    `entry` is the answer as it is part of the draft; None: it changes nothing.
+    `entry` is the answer as it is part of the draft; None: it changes nothing. `found` gives what
+    the checks find in the draft since the run began.
     """
     first = obligations[0]
     wants_change = not all(each.landed for each in obligations)
@@ -36,7 +41,7 @@ def owes(
         return first, f"{_list(gone)} was asked for and has to stay; put it right instead"
     if back := repair.taken_back(obligations, run.before, draft.base, now):
         return first, f"{_list(back)} is as before the run; that takes back what was asked for"
-    for obligation, finding in repair.live(obligations, found_since(run, now, draft.changes)):
+    for obligation, finding in repair.live(obligations, found()):
         return obligation, finding.message
     return None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from mak import events, repair, runlog
 from mak.agents import Agent, Assignment, context, open_agents
@@ -22,7 +23,7 @@ from mak.claims import Claims
 from mak.config import When
 from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
 from mak.gates import Red, halve
-from mak.gating import judged, left_red, named, owes, written
+from mak.gating import found_since, judged, left_red, named, owes, written
 from mak.judge import (
     MERGE,
     Accept,
@@ -629,11 +630,12 @@ class Waves:
     # ------------------------------------------------------------------------ repairs
 
     def _discharged(self) -> bool:
-        """Check that no obligation of the wave's repairs holds any more; else ask them again."""
+        """Check that nothing holds any more that tasks of the wave owe; else ask them again."""
         wrong = {}
+        found_here = cache(lambda: found_since(self.run, self.draft.sources, self.draft.changes))
         for task in self._repairs():
             entry = self.settled.get(task)
-            if found := owes(self.run, self.draft, self.turns[task].owes, entry):
+            if found := owes(self.run, self.draft, self.turns[task].owes, entry, found_here):
                 wrong[task] = found
         for task, (obligation, subject) in wrong.items():
             self._turn_down(task, [(obligation.check, subject, "")], obligation)
