@@ -12,12 +12,13 @@ from mak.cli.reports.markdown import fenced
 from mak.cli.reports.report import Report
 from mak.cli.terminal import clean
 from mak.errors import GitHubError
+from mak.github import marks
 from mak.github.api import Api
 from mak.github.redaction import redact
 from mak.model import Finding, Plan, Task
 
 #: Ends the comment, and finds it again; it grants nothing.
-MARK = '<!-- mak:v1 {"kind":"check"} -->'
+MARK = marks.write(kind="check")
 #: GitHub takes 65,536 characters.
 _LONGEST = 60_000
 _FIXED = "### mak check\n\nWhat was broken here is repaired: no findings in the newest commits."
@@ -35,9 +36,7 @@ def offer(report: Report, api: Api, event: dict[str, Any], job: Job) -> None:
         job.annotate("notice", "There is no pull request to comment on.", title="mak check")
         return
     try:
-        said = next(
-            (c for c in api.comments(number) if MARK in (c["body"] or "") and _is_bots(c)), None
-        )
+        said = next((c for c in api.comments(number) if _is_ours(c)), None)
         if said is None and report.findings:
             api.comment(number, body(report))
         elif said is not None:
@@ -98,6 +97,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 2_000 else f"{line[:2_000]} …"
 
 
-def _is_bots(comment: dict[str, Any]) -> bool:
-    """Tell our comment from a person's who quotes it; a bot's mark grants nothing either."""
-    return bool((comment.get("user") or {}).get("type") == "Bot")
+def _is_ours(comment: dict[str, Any]) -> bool:
+    """Tell our comment from a person's who copies it; another bot's mark grants nothing either."""
+    by_bot = (comment.get("user") or {}).get("type") == "Bot"
+    return by_bot and marks.read(comment.get("body") or "") == marks.read(MARK)
