@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mak.model import AddImport, Insert, NodeId, Replace
-from mak.source.facts import BindingKind, Context, Facts, Import, Use
+from mak.source.facts import BindingKind, Context, Facts, Flag, Import, Use
 from mak.source.names import is_imported
 from mak.source.refactor import statements
 from mak.source.refactor.cycles import loads, route
@@ -149,6 +150,7 @@ class _Relocation:
                 self.missed = True
         if self.missed:
             self.importers.add(path)
+            self.comes_back(luggage)
             relative = statements.is_relative(self.names, path)
             text = statements.written(self.names, path, self.to, self.name, relative=relative)
             survey.add(AddImport(path, text))
@@ -216,8 +218,17 @@ class _Relocation:
         facts = names.facts(to)
         future = self.future(facts, text)
         self.circles(luggage)
+        typed = {name for name, entry in luggage.imports.items() if entry.flags & Flag.TYPING}
         if facts is None:
-            lines = [*future, *_joined(list(wanted.values()))]
+            plain = [statement for name, statement in wanted.items() if name not in typed]
+            guarded = [
+                f"    {line}"
+                for line in _joined([wanted[name] for name in wanted if name in typed])
+            ]
+            if guarded:
+                plain.insert(0, "from typing import TYPE_CHECKING")
+                guarded = ["", "if TYPE_CHECKING:", *guarded]
+            lines = [*future, *_joined(plain), *guarded]
             head = "".join(f"{line}\n" for line in lines)
             survey.add(Replace(NodeId(to), f"{head}\n\n{text}" if head else text))
             survey.creates.append(NodeId(to))
@@ -235,10 +246,25 @@ class _Relocation:
             for binding in facts.bound(0, name):
                 survey.trouble(f"{name} means something else there", to, binding.start, name)
             self.free(facts, name)
-            survey.add(AddImport(to, statement))
+            if name in typed:
+                self.guarded(facts, name, statement)
+            else:
+                survey.add(AddImport(to, statement))
         survey.add(Insert(NodeId(to), text))
         if not facts.bound(0, self.name):
             survey.creates.extend(NodeId(to, unit.symbol) for unit in luggage.units)
+
+    def guarded(self, facts: Facts, name: str, statement: str) -> None:
+        """Put an import that only type checkers run beside another one of that kind."""
+        known = [e for e in facts.imports if e.flags & Flag.TYPING and e.scope == 0]
+        if known:
+            found = statements.statement(facts, self.to, known[0])
+            statements.change(self.survey, found, (), [statement])
+        elif statement.split()[1].partition(".")[0] in sys.stdlib_module_names:
+            self.survey.add(AddImport(self.to, statement))
+        else:
+            said = "is imported for type checkers only; begin an if TYPE_CHECKING: block there"
+            self.survey.trouble(said, self.to, 0, name)
 
     def free(self, facts: Facts, name: str) -> None:
         """See that nothing in the module that it moves to means another thing by a name."""
@@ -277,6 +303,8 @@ class _Relocation:
         needed: set[str] = {self.home.path} if luggage.needs else set()
         for entry in luggage.imports.values():
             thing = names.imported(self.home.path, entry)
+            if entry.flags & Flag.TYPING:
+                continue
             if isinstance(thing, (Module, Variable)):
                 needed.add(thing.path)
         needed.update(variable.path for variable in luggage.starred.values())
@@ -367,13 +395,36 @@ class _Relocation:
             AddImport(path, statements.written(names, path, self.to, self.name, relative=relative))
         )
 
+    def comes_back(self, luggage: Luggage) -> None:
+        """See that the module that it leaves may import it: nothing there imports that already."""
+        path, to = self.home.path, self.to
+        if luggage.needs or to in set(loads(self.names, path)):
+            return
+        gone = frozenset(((to, path),) if self.leaves_behind(luggage) else ())
+        if chain := self.way_back(path, gone):
+            said = "it goes on using it, and would import a module that imports it"
+            self.survey.trouble(said, path, 0, " → ".join(chain))
+
+    def way_back(self, path: str, gone: frozenset[tuple[str, str]]) -> list[str]:
+        """Return how importing the other module, and the packages it is in, leads to a module."""
+        folders = self.to.split("/")[:-1]
+        around = ["/".join((*folders[:n], "__init__.py")) for n in range(1, len(folders) + 1)]
+        packages = [
+            package
+            for package in around
+            if package in self.names.sources
+            and not path.startswith(package.removesuffix("__init__.py"))
+        ]
+        ways = (route(self.names, start, path, without=gone) for start in (self.to, *packages))
+        return next(filter(None, ways), [])
+
     def circle(self, path: str) -> None:
         """See that importing from the other module closes no circle that was not there."""
         names, old, new = self.names, self.home.path, self.to
         self.importers.add(path)
         if path in (old, new) or new in set(loads(names, path)):
             return
-        chain = route(names, new, path, without=frozenset(((new, old),)))
+        chain = self.way_back(path, frozenset(((new, old),)))
         if chain and not route(names, old, path):
             self.survey.trouble(
                 f"importing {names.modules.name(new)} there would close a circle of imports",

@@ -1,0 +1,2 @@
+from one.a import g
+X = 1

@@ -1,0 +1,1 @@
+from one import X

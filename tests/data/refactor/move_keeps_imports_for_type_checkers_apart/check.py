@@ -1,0 +1,1 @@
+import a, c; assert a.h(1) == 1
