@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mak.source.facts import Facts, Flag, Import, ScopeKind
 from mak.source.names import node_at
-from mak.source.resolve import Module, Names
+from mak.source.resolve import Names
 
 
 class Loaded(NamedTuple):
@@ -57,32 +57,41 @@ def loaded(names: Names, path: str) -> tuple[Loaded, ...]:
 def failure(names: Names, first: str) -> Failure | None:
     """Return what fails when a module is imported before any other; None: nothing for sure."""
     done: set[str] = set()
-    #: What is being loaded, by how far it has got.
+    #: What is being loaded, innermost last, by how far it has got.
     reached: dict[str, int] = {}
-    stack = [(path, iter(loaded(names, path))) for path in reversed(_outer(names, first))]
-    for path, _ in stack[-1:]:
-        reached[path] = 0
-    while stack:
-        path, rest = stack[-1]
-        if path not in reached:
-            reached[path] = 0
-        entry = next(rest, None)
-        if entry is None:
+    #: The same, with what is left of its imports, the next one last.
+    stack: list[tuple[str, list[Loaded]]] = []
+
+    def begin(wanted: str) -> bool:
+        """Load the outermost that is missing for a module; return whether something is."""
+        for path in _outer(names, wanted):
+            if path not in done and path not in reached:
+                reached[path] = 0
+                stack.append((path, [*loaded(names, path)][::-1]))
+                return True
+        return False
+
+    begin(first)
+    while stack or begin(first):
+        path, left = stack[-1]
+        if not left:
             stack.pop()
-            reached.pop(path, None)
+            del reached[path]
             done.add(path)
             continue
-        reached[path] = entry.start
-        if (found := _too_early(names, path, entry, reached)) is not None:
+        reached[path] = left[-1].start
+        if begin(left[-1].path):
+            continue
+        found = _too_early(names, path, left.pop(), reached)
+        if found is not None:
             return found
-        waiting = {known for known, _ in stack}
-        new = [p for p in _outer(names, entry.path) if p not in done and p not in waiting]
-        stack += ((p, iter(loaded(names, p))) for p in reversed(new))
     return None
 
 
 def _loaded(names: Names, path: str) -> Iterator[Loaded]:
     facts = names.facts(path)
+    if path.endswith(".pyi"):
+        return  # nobody loads it
     for entry in facts.imports if facts is not None else ():
         if entry.flags & Flag.TYPING or not _runs(facts, entry.scope):
             continue
@@ -91,9 +100,8 @@ def _loaded(names: Names, path: str) -> Iterator[Loaded]:
         module = names.modules.imported(entry.level, entry.module, path)
         if module is None:
             continue
-        thing = names.imported(path, entry) if entry.name not in ("", "*") else None
-        found = thing.path if isinstance(thing, Module) else module
-        yield Loaded(found, entry.start, entry)
+        child = names.modules.child(module, entry.name) if entry.name not in ("", "*") else None
+        yield Loaded(child or module, entry.start, entry)
 
 
 def _outer(names: Names, path: str) -> list[str]:
@@ -115,6 +123,8 @@ def _too_early(names: Names, path: str, entry: Loaded, reached: dict[str, int]) 
     source, name = entry.path, entry.entry.name
     if source not in reached or source == path or name in ("", "*"):
         return None
+    if source != names.modules.imported(entry.entry.level, entry.entry.module, path):
+        return None  # a module of a package, which is found without it
     if entry.entry.flags & (Flag.TRY | Flag.CONDITIONAL):
         return None
     facts = names.facts(source)
