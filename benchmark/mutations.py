@@ -440,8 +440,12 @@ def _defined_after(package: Package, module: Module, to: str) -> str:
 
 
 def shadow(package: Package, module: Module) -> Iterator[Mutation]:
-    """Define a function's name anew at the end of its file."""
+    """Define a function's name anew at the end of its file, if nothing used it on loading."""
+    top = (node for node in module.tree.body if not isinstance(node, Function | ast.ClassDef))
+    served = {part.id for node in top for part in ast.walk(node) if isinstance(part, ast.Name)}
     for function in package.functions(module):
+        if function.name in served:
+            continue
         line = f"\n\ndef {function.name}(*args, **kwargs):\n    return None\n".encode()
         yield _mutation(
             module, module.data.rstrip() + b"\n" + line, {module.path}, "duplicate-symbol"

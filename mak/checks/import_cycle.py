@@ -36,8 +36,8 @@ def _findings(change: Change) -> Iterator[Finding]:
             if not way or modules in told:
                 continue
             told.add(modules)
-            found = _failing(trees.after, way)
-            if found is not None and not _fails(trees.before, found[0]):
+            found = _failing(trees.after, (m for m in way if not _fails(trees.before, m)))
+            if found is not None:
                 yield _finding(trees, path, to, *found)
 
 
