@@ -37,10 +37,11 @@ def _findings(change: Change) -> Iterator[Finding]:
         reason, line = problem
         where = next((node.id for node in after.nodes if node.line <= line <= node.end_line), None)
         at = f", line {line}" if line else ""
+        still = " any more" if before is not None else ""
         yield Finding(
             CHECK.id,
             where or NodeId(path),
-            f"{path} does not compile any more: {reason}{at}; send text that leaves the whole file "
+            f"{path} does not compile{still}: {reason}{at}; send text that leaves the whole file "
             "valid",
             line,
         )

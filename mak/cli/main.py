@@ -6,6 +6,7 @@ configuration; 3 a bug; 130 interrupted.
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import os
 import sys
@@ -30,6 +31,8 @@ def script() -> NoReturn:
         if reconfigure:
             reconfigure(errors="backslashreplace")
     code = main(sys.argv[1:])
+    # While the streams are open: a worker that is only abandoned has its parent complain.
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     # What is known of a large repository need not be taken apart object by object.

@@ -228,6 +228,7 @@ def test_bare_repository_can_be_asked_about_its_commits(shop, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("args", "text"),
     [
+        (["--base", ""], "argument --base: no revision"),
         (["--base", "nowhere"], "there is no commit 'nowhere' here"),
         (["--select", "everything"], "check: there is no check 'everything'"),
         (["nowhere.py"], "check: nowhere.py: no such file or folder"),
@@ -362,6 +363,18 @@ def test_repository_that_cannot_be_written_is_checked_all_the_same(shop, check):
     write(shop, {"shop/prices.py": BROKEN})
     (shop / ".git/mak").write_text("in the way of the cache")
     assert places(check()) == ["shop/cart.py:1"]
+
+
+def test_a_worker_that_was_needed_leaves_nothing_to_complain_about(shop):
+    write(shop, {"shop/prices.py": "def price(:\n", "shop/new.py": "def price(:\n"})
+    code = "import sys; sys.argv = ['mak', 'check']; from mak.cli.main import script; script()"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=shop, capture_output=True, text=True, env=env
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "shop/prices.py does not compile any more: " in done.stdout
+    assert "shop/new.py does not compile: " in done.stdout
 
 
 def test_nothing_is_loaded_that_speaks_to_a_model_or_the_network(shop):

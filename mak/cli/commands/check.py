@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument(
         "--base",
         metavar="REV",
-        default="",
+        type=_revision,
         help="what is committed here, against what REV and HEAD share; A..B and A...B as git diff",
     )
     what.add_argument("--all", action="store_true", help="everything there is, as if it were new")
@@ -131,6 +131,13 @@ def _report(store: Store, args: Namespace, wanted: Collection[str]) -> Report:
 
 
 # --------------------------------------------------------------------------------- what is asked
+
+
+def _revision(text: str) -> str:
+    """Return a revision; an empty one, of a variable that is not set, must not pass for none."""
+    if not text.strip():
+        raise ArgumentTypeError("no revision; is a variable empty?")
+    return text
 
 
 def _wanted(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
