@@ -36,22 +36,26 @@ def _findings(change: Change) -> Iterator[Finding]:
             if not way or modules in told:
                 continue
             told.add(modules)
-            found = _failing(trees.after, (m for m in way if not _fails(trees.before, m)))
+            found = _failing(trees.after, way, trees.before)
             if found is not None:
                 yield _finding(trees, path, to, *found)
 
 
-def _failing(view: View, modules: Iterable[str]) -> tuple[str, Failure] | None:
-    """Return the first of some modules that fails when it is imported first, and how."""
+def _failing(
+    view: View, modules: Iterable[str], was: View | None = None
+) -> tuple[str, Failure] | None:
+    """Return the first of some modules that fails when it is imported first, and how.
+
+    Not one that failed in the same way before.
+    """
     for module in modules:
         found = failure(view.names, module)
-        if found is not None:
+        if found is None:
+            continue
+        before = failure(was.names, module) if was and module in was.sources else None
+        if before is None or before._replace(start=found.start) != found:
             return module, found
     return None
-
-
-def _fails(view: View, module: str) -> bool:
-    return module in view.sources and failure(view.names, module) is not None
 
 
 def _finding(trees: Trees, path: str, to: str, first: str, failed: Failure) -> Finding:
