@@ -3,6 +3,8 @@
 What is broken, and who would fail by it, is found by plain reading of syntax trees, without the
 resolution that the checks use: top-level imports of a name that its file binds once, calls of it by
 that name, methods of a name that the package defines once.
+
+A kind of break is one function of a few lines; there are as many of them as make the file long.
 """
 
 from __future__ import annotations

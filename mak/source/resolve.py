@@ -3,6 +3,9 @@
 `Names` answers for one tree. It never guesses: what could mean something else means nothing here.
 The one thing it takes on trust is that names bound by an import mean what the import says, in both
 branches of a ``try`` or an ``if``.
+
+This file is longer than most: what a variable means, what is a member of it, what it is an instance
+of and what a class derives from ask each other, and share what is known of one tree.
 """
 
 from __future__ import annotations
