@@ -150,6 +150,7 @@ def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
     """Return what the checks find in a tree by itself; its files are shared out to the cores."""
     trees = Trees(None, tree, ())
     trees.after.graph.load()
+    trees.after.names.index.mentioning("")  # reads the words of every file
     paths = trees.after.graph.paths
     of_all = [check for check in chosen if check.rule is None and check.looks_beyond]
     of_one = [check for check in chosen if check not in of_all]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mak.model import Aspect, NodeId
-from mak.source.collector import paused
+from mak.source.collector import calm
 from mak.source.facts import Call, Context, Guard, Import, Use
 from mak.source.graph.callable import Callable_, callable_of
 from mak.source.graph.calls import CallSite, calls_in
@@ -111,9 +111,8 @@ class Graph:
         return self.names.index.paths
 
     def load(self) -> None:
-        """Read the facts and words of every file at once."""
+        """Read the facts of every file at once."""
         self.names.index.load(self.paths)
-        self.names.index.mentioning("")
 
     # ------------------------------------------------------------------------ one file
 
@@ -127,11 +126,10 @@ class Graph:
 
     def every_edge(self) -> Iterator[Edge]:
         """Yield the edges of all files, file by file."""
-        self.load()
-        for path in self.paths:
-            with paused():
-                found = self.edges(path)
-            yield from found
+        with calm():
+            self.load()
+            for path in self.paths:
+                yield from self.edges(path)
 
     def calls(self, path: str) -> tuple[CallSite, ...]:
         """Return the calls in a file whose callee is proved."""
