@@ -163,7 +163,7 @@ def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
         change = _change(trees, [path for path in share if _is_odd(trees.after, path)])
         return [finding for check in of_one for finding in _judged(check, change, trees)]
 
-    cores = min(_CORES, os.cpu_count() or 1, len(paths) // _SHARE + 1)
+    cores = min(_CORES, _cores(), len(paths) // _SHARE + 1)
     found = [f for some in forked(judge, [paths[n::cores] for n in range(cores)]) for f in some]
     change = _change(trees, ())
     return found + [finding for check in of_all for finding in _judged(check, change, trees)]
@@ -172,6 +172,13 @@ def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
 #: Processes that judge a tree, at most, and the files that one is worth.
 _CORES = 4
 _SHARE = 100
+
+
+def _cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _change(
