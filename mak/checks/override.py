@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from mak.checks.call import shown
 from mak.checks.change import tree_check
 from mak.checks.view import THERE, Problem, View
+from mak.source.facts import Flag
 from mak.source.graph import Override
 from mak.source.graph.callable import Kind
 from mak.source.names import qualified_name, variables
@@ -25,6 +26,8 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
     for found in view.graph.overrides(path) if not view.alone else ():
         name = found.method.name
         if not found.certain or name in _OWN or (name.startswith("__") and name[-2:] != "__"):
+            continue
+        if _is_for_types(view, found.method) or _is_for_types(view, found.base):
             continue
         pair = _signatures(view, found.method, found.base)
         if pair is None or pair[0].accepts_all(pair[1]):
@@ -44,6 +47,13 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
             view.definition(found.base),
             shown(view, found.base),
         )
+
+
+def _is_for_types(view: View, method: Variable) -> bool:
+    """Whether only type checkers see a definition."""
+    facts = view.facts(method.path)
+    bound = facts.bound(method.scope, method.name) if facts is not None else ()
+    return any(binding.flags & Flag.TYPING for binding in bound)
 
 
 def _signatures(

@@ -59,31 +59,32 @@ def failure(names: Names, first: str) -> Failure | None:
     done: set[str] = set()
     #: What is being loaded, innermost last, by how far it has got.
     reached: dict[str, int] = {}
-    #: The same, with what is left of its imports, the next one last.
-    stack: list[tuple[str, list[Loaded]]] = []
+    #: The same, with what is left of its imports, the next one last, and whether somebody expects
+    #: that it cannot be loaded.
+    stack: list[tuple[str, list[Loaded], bool]] = []
 
-    def begin(wanted: str) -> bool:
+    def begin(wanted: str, tried: bool) -> bool:
         """Load the outermost that is missing for a module; return whether something is."""
         for path in _outer(names, wanted):
             if path not in done and path not in reached:
                 reached[path] = 0
-                stack.append((path, [*loaded(names, path)][::-1]))
+                stack.append((path, [*loaded(names, path)][::-1], tried))
                 return True
         return False
 
-    begin(first)
-    while stack or begin(first):
-        path, left = stack[-1]
+    begin(first, False)
+    while stack or begin(first, False):
+        path, left, sheltered = stack[-1]
         if not left:
             stack.pop()
             del reached[path]
             done.add(path)
             continue
         reached[path] = left[-1].start
-        if begin(left[-1].path):
+        if begin(left[-1].path, sheltered or left[-1].tried):
             continue
         found = _too_early(names, path, left.pop(), reached)
-        if found is not None:
+        if found is not None and not sheltered:
             return found
     return None
 
