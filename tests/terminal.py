@@ -73,6 +73,9 @@ class Terminal:
             env={
                 **os.environ,
                 "TERM": "xterm-256color",
+                "LANG": "C.UTF-8",
+                "LC_ALL": "",
+                "LC_CTYPE": "",
                 "PYTHONPATH": str(ROOT),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 # As in xterm, what no longer fits is cut and not broken.
