@@ -103,7 +103,7 @@ def test_the_token_is_not_in_what_the_process_was_started_with(tmp_path: Path) -
         "runpy.run_module('action', run_name='__main__')"
     )
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec '{sys.executable}' -c "$START"\n')
+    python.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c \"$START\"\n")
     python.chmod(0o755)
     code = f"import sys; sys.executable = {str(python)!r}; {start}"
     environment = {
