@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -229,7 +230,7 @@ def test_ctrl_z_goes_back_to_the_shell_and_fg_returns(root: Path, home: Path) ->
     """At the prompt and during a run; the shell's terminal is then as it was."""
     spec = scripted(root, {"extra": [{**RENAMED, "delay_s": 600}]}, PLAN[2:])
     shell = Terminal(["bash", "--norc", "-i"], root, env={"PS1": "shell% "})
-    shell.type(f"{sys.executable} -m mak{ENTER}")
+    shell.type(f"{shlex.quote(sys.executable)} -m mak{ENTER}")
     shell.wait("main, clean")
     shell.type("/max-agents 3")
     shell.wait("> /max-agents 3")

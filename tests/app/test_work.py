@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -162,7 +163,7 @@ REQUESTS = (
 def test_builtin_run_with_a_dropped_task_an_edited_plan_a_gate_and_a_repair(
     make_repo: Callable[..., Path], open_app: Open, home: Path, tmp_path: Path
 ) -> None:
-    gate = {"name": "order", "command": f"{sys.executable} gate.py"}
+    gate = {"name": "order", "command": f"{shlex.quote(sys.executable)} gate.py"}
     root = make_repo(
         {
             **FILES,
@@ -179,7 +180,9 @@ def test_builtin_run_with_a_dropped_task_an_edited_plan_a_gate_and_a_repair(
         "path = pathlib.Path(sys.argv[1])\n"
         "path.write_text(path.read_text().replace('atomic: true', 'atomic: false'))\n"
     )
-    terminal = open_app(cwd=root, rows=60, env={"EDITOR": f"{sys.executable} {editor}"})
+    terminal = open_app(
+        cwd=root, rows=60, env={"EDITOR": shlex.join([sys.executable, str(editor)])}
+    )
     for line in REQUESTS[:-1]:
         terminal.type(f"{line}{NEWLINE}")
     terminal.type(f"{REQUESTS[-1]}{ENTER}")

@@ -75,7 +75,7 @@ class Runner:
             "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
             "HOME": str(self.folder / "home"),
             "PIP_NO_INDEX": "1",
-            "PIP_FIND_LINKS": str(fetch_for_action()),
+            "PIP_FIND_LINKS": fetch_for_action().as_uri(),
         }
         return subprocess.run(act, cwd=self.checkout, env=inherited, capture_output=True, text=True)
 

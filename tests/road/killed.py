@@ -30,12 +30,20 @@ def _arm(phase: str, nth: int) -> None:
                 _die()
 
     waves.WaveWrite = functools.partial(WaveWrite, fault=fault)  # type: ignore[misc]
-    flush = runlog.RunLog.flush
+    park, flush = runlog.RunLog.park, runlog.RunLog.flush
+    waiting: list[str] = []
+
+    def parked(log: runlog.RunLog, task: str, attempt: int, reply: runlog.Parked) -> None:
+        park(log, task, attempt, reply)
+        waiting.append(task)
 
     def flushed(log: runlog.RunLog) -> None:
         flush(log)
-        fault("parked")
+        if waiting:
+            waiting.clear()
+            fault("parked")
 
+    runlog.RunLog.park = parked  # type: ignore[method-assign]
     runlog.RunLog.flush = flushed  # type: ignore[method-assign]
 
 
