@@ -54,6 +54,7 @@ from mak.plan import (
 )
 from mak.providers import Limits, Policy, Session, Setup
 from mak.rounds import Rounds
+from mak.run import Stop
 from mak.runlog import Meta, RunLog, outcome_json
 from mak.schedule import Forecast, forecast, levels
 from mak.source import Conflict, Sources, decode, merge, split
@@ -100,6 +101,9 @@ class Decision:
     plan: Plan | None = None
     #: What the planner is told, to plan again; what it then plans is shown. Empty: it is not asked.
     remark: str = ""
+    #: Not yet: the run is held, and asks again when it is recovered. Only for a plan of repairs;
+    #: of the first plan it is a no.
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,13 @@ class Options:
     agents: tuple[Agent, ...] = ()
     #: Endpoints, keys and folders of the person.
     setup: Setup = field(default_factory=Setup)
+    #: The id of the run, where whoever starts it has one; it must be new. Empty: one is made.
+    run: str = ""
+    #: Says which wave of the run, counted from 1, is the last to be begun; None: all are. It is
+    #: asked again and again, and may fall while the run is under way.
+    last_wave: Callable[[], int | None] = lambda: None
+    #: Trailers of every wave's commit besides MAK's own.
+    trailers: tuple[tuple[str, str], ...] = ()
 
 
 # ------------------------------------------------------------------------------------ the road
@@ -133,7 +144,7 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
     could not begin: no plan, uncommitted work in the way, a model spec that means nothing.
     """
     store.hide(options.config.files)
-    run_id = _new_id()
+    run_id = options.run or _new_id()
     reach = _reach(options)
     agents = options.agents or open_agents(options.models, reach)
     async with _entered(store, run_id):
@@ -346,13 +357,17 @@ async def _reviewed(
     options: Options,
     emit: Callable[[events.Event], None],
     again: Callable[[Review, str], Awaitable[Review]] | None = None,
+    *,
+    of_repairs: bool = False,
 ) -> Plan | None:
     """Return the plan that was approved and may be written, or None."""
     first = {task.id: task for task in review.plan.tasks}
     _refuse_in_the_way(store, review.plan, options)
     while options.review is not None:
         decision = await options.review(review)
-        if not decision.approved:
+        if decision.later and of_repairs:
+            raise Stop(RunState.HELD, "its repairs wait to be reviewed")
+        if not decision.approved or decision.later:
             emit(events.Reviewed(approved=False))
             return None
         if decision.remark:
@@ -440,7 +455,7 @@ def _rounds(
 ) -> Rounds:
     async def review(repairs: Plan) -> Plan | None:
         found = _grounded(store, sources_at(store, store.tip()), repairs, options)
-        return await _reviewed(store, found, options, log.emit)
+        return await _reviewed(store, found, options, log.emit, of_repairs=True)
 
     return Rounds(
         store,
@@ -462,6 +477,8 @@ def _rounds(
             options.config.files.generated,
         ),
         review=review,
+        last_wave=options.last_wave,
+        trailers=options.trailers,
     )
 
 

@@ -56,9 +56,18 @@ def newer(data: bytes) -> Sequence[Statement]:
 
 
 def wave_message(
-    run: str, number: int, plan: Plan, tasks: Sequence[str], *, kind: str = "wave"
+    run: str,
+    number: int,
+    plan: Plan,
+    tasks: Sequence[str],
+    *,
+    kind: str = "wave",
+    more: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Return a wave's commit message: subject, its tasks, and the trailers that name them."""
+    """Return a wave's commit message: subject, its tasks, and the trailers that name them.
+
+    `more` are trailers besides MAK's own.
+    """
     from mak.plan import plan_digest
 
     goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
@@ -71,7 +80,7 @@ def wave_message(
         "MAK-Plan": plan_digest(plan),
         "MAK-Tasks": ", ".join(tasks),
     }
-    lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
+    lines = "\n".join(f"{name}: {value}" for name, value in (*trailers.items(), *more))
     return f"{subject}\n\n{body}\n\n{lines}\n"
 
 

@@ -68,6 +68,8 @@ class Rounds:
         spent: Sequence[Spend],
         gates: Gates,
         review: ReviewRepair,
+        last_wave: Callable[[], int | None],
+        trailers: Sequence[tuple[str, str]],
     ) -> None:
         self._store = store
         self._log = log
@@ -81,6 +83,8 @@ class Rounds:
         self._spent = list(spent)
         self._gates = gates
         self._review = review
+        self._last_wave = last_wave
+        self._trailers = tuple(trailers)
         self._plan = plan
         self._rounds: list[Waves] = []
         #: What was broken when each repair plan was made.
@@ -137,6 +141,8 @@ class Rounds:
             self._spent,
             {},
             locking=self._locking,
+            last_wave=self._last_wave,
+            trailers=self._trailers,
         )
 
     # ------------------------------------------------------------------------ the loop

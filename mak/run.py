@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from anyio.abc import TaskGroup
@@ -55,6 +55,10 @@ class Run:
     #: that they are compared with.
     owed: dict[str, str] = field(default_factory=dict)
     remarks: set[str] = field(default_factory=set)
+    #: Which wave of the run, from 1, is the last to be begun; None: all are.
+    last_wave: Callable[[], int | None] = lambda: None
+    #: What every wave's commit is told besides.
+    trailers: tuple[tuple[str, str], ...] = ()
 
     def remark(self, text: str) -> None:
         """Say something once."""

@@ -218,7 +218,8 @@ class Waves:
             if not at_work and self.scheduler.wave() is None:
                 raise Stop(RunState.HELD, self.halted)
             return
-        started = self.scheduler.start()
+        last = self.run.last_wave()
+        started = self.scheduler.start(None if last is None else last - self.first)
         if started:
             refused = self.claims.take(started)
             granted = [task for task in started if task not in refused]
@@ -229,6 +230,8 @@ class Waves:
                 self._ask(task)
         if self.scheduler.is_stuck:
             raise Stop(RunState.HELD, self._why_held())
+        if last is not None and self.scheduler.rests:
+            raise Stop(RunState.HELD, f"paused {f'after wave {last}' if last else 'at its start'}")
         for task, conflict in self.scheduler.refused.items():
             self.claims.tell_waiting(task, str(conflict.node), conflict.owner)
 
@@ -548,7 +551,9 @@ class Waves:
             files, nodes = contents(self.draft, written(self.run, self.draft, self.tip))
             # Recovery tells by the log which tasks of a wave that landed had failed.
             self.log.flush()
-            message = wave_message(self.log.run, number, self.plan, tasks, kind=self.kind)
+            message = wave_message(
+                self.log.run, number, self.plan, tasks, kind=self.kind, more=self.run.trailers
+            )
             result = self.store.commit_wave(
                 WaveWrite(
                     run=self.log.run,

@@ -126,6 +126,11 @@ class Scheduler:
         """Whether tasks are held, and nothing else can run or be committed before they are done."""
         return bool(self._held) and not (self._running or self._elsewhere or self.wave())
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing runs, here or elsewhere, and no wave can be committed."""
+        return not (self._running or self._elsewhere or self.wave())
+
     def level_of(self, task: str) -> int:
         """Return the level of a task, from 0."""
         return self._level_of[task]
@@ -159,11 +164,12 @@ class Scheduler:
 
     # -- what happens
 
-    def start(self) -> tuple[str, ...]:
+    def start(self, levels: int | None = None) -> tuple[str, ...]:
         """Grant what can run now, and mark it running; in the order in which it was tried.
 
         Granted means: its dependencies are settled, it holds all of its locks, nothing of an
-        earlier level wants them, and at most `capacity` tasks run.
+        earlier level wants them, and at most `capacity` tasks run. With `levels` only the first so
+        many are begun from now on; who says so may say fewer later, never more.
         """
         granted: list[str] = []
         self._fresh.clear()
@@ -173,7 +179,8 @@ class Scheduler:
             if position is None:
                 break
             task = self._order[position]
-            if not self._is_ready(task):
+            late = levels is not None and self._level_of[task] >= levels
+            if late or not self._is_ready(task):
                 self._queue.left()
                 continue
             conflict = self._conflict(task)
