@@ -556,9 +556,11 @@ def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:
 
 
 def _newest_unfinished(store: Store) -> str:
-    elsewhere = alive = ""
+    elsewhere = alive = unplanned = ""
     for run_id in store.runs():
         meta = runlog.read_meta(store, run_id)
+        if meta and meta.branch == store.branch and runlog.read_outcome(store, run_id) is None:
+            unplanned = unplanned or run_id
         if meta and runlog.is_recoverable(store, run_id):
             if meta.branch == store.branch:
                 if not store.at_work(run_id):
@@ -566,8 +568,9 @@ def _newest_unfinished(store: Store) -> str:
                 alive = alive or run_id
                 continue
             elsewhere = elsewhere or f"; {run_id}, which was, works on {branch_name(meta.branch)}"
-    if alive:
-        return alive
+    if alive or unplanned:
+        # There is a reason why neither can be gone on with, which `recover` gives.
+        return alive or unplanned
     raise UsageError(
         f"recovering: no run on {branch_name(store.branch)} was cut off{elsewhere}", hint="mak log"
     )

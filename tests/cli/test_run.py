@@ -637,6 +637,23 @@ def test_recovering_passes_over_runs_whose_plan_was_never_approved(
     assert f"Run {run} is done: 3 of 3 tasks landed" in capsys.readouterr().out
 
 
+def test_a_run_cut_off_before_its_plan_was_approved_is_not_denied(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = desk.script.with_name("slow.json")
+    script.write_text(json.dumps({"plan": [{"delay_s": 30, "raw": ""}]}))
+    more = ["--task", "x", "--no-review", "--models", f"scripted:{script}"]
+    process = start(desk, *desk.at("run", *more))
+    wait_for(process, "plan     asking")
+    process.kill()
+    process.communicate(timeout=30)
+    run = latest(desk, capsys)["run"]
+    assert main(["run", "--recover", "--work-dir", str(desk.root)]) == 2
+    told = capsys.readouterr().err
+    assert f"recovering {run}: it was cut off before its plan was approved" in told
+    assert "start it again" in told
+
+
 def test_uncommitted_changes_are_refused_before_the_plan_is_approved(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
