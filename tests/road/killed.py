@@ -1,6 +1,7 @@
 """A real ``mak run`` that kills itself: ``killed.py PHASE NTH ARGUMENTS…``.
 
-PHASE is a phase of the wave commit, ``parked`` (a reply is in Git, not yet judged), or ``never``.
+PHASE is a phase of the wave commit, ``parked`` (a reply is in Git, not yet judged), ``flushed``
+(something was written to the record, whatever it is), or ``never``.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def _arm(phase: str, nth: int) -> None:
 
     def flushed(log: runlog.RunLog) -> None:
         flush(log)
+        fault("flushed")
         if waiting:
             waiting.clear()
             fault("parked")

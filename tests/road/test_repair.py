@@ -274,7 +274,7 @@ def test_a_repair_that_nobody_can_review_waits(make_road) -> None:
     """A run that was cut off is taken up without a terminal: its repair plan is not lost."""
     road = make_road(FILES)
     script = failing(repair1_t2=[uses("new")])
-    assert killed(road, "parked", 4, script) == -9
+    assert killed(road, "flushed", 4, script) == -9
     command = [sys.executable, "-m", "mak", "run", "--recover"]
     done = subprocess.run(
         command,
@@ -323,7 +323,7 @@ def test_a_swap_is_oscillating_also_after_a_kill(make_road, nth: int) -> None:
     """Killed after each of the flushes of the record: in the first plan, before a repair plan is
     approved, after it, and with its answer parked but not judged."""
     road = make_road(FILES)
-    code = killed(road, "parked", nth, OSCILLATING)
+    code = killed(road, "flushed", nth, OSCILLATING)
     outcome = recovered(road) if code == -9 else None
     if outcome is None:
         assert nth > 6, "the run should not have ended yet"
