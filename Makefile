@@ -80,7 +80,7 @@ lock: .venv/.installed
 	$(PY) -m pip install --quiet uv
 	@mkdir -p build
 	$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", sep="\n")' \
-	| $(BIN)/uv pip compile --quiet pyproject.toml - --extra dev --universal --python-version 3.11 \
+	| $(BIN)/uv pip compile --quiet pyproject.toml - --extra app --extra dev --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-header --no-emit-index-url --upgrade -o build/lock
 	@{ echo '# Every package that MAK and its development need, by version and hash, for Python 3.11 and later.'; \
 	  echo '# Written by `make lock`; installed by every make target (`pip install --require-hashes`).'; \
@@ -89,6 +89,10 @@ lock: .venv/.installed
 	    --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url -o build/action
 	@{ echo '# What the GitHub Action installs, by version and hash: requirements.lock without development.'; \
 	  echo '# Written by `make lock`.'; cat build/action; } > action/requirements.txt
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra app --constraint requirements.lock --universal \
+	    --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url -o build/app
+	@{ echo '# What the GitHub App installs, by version and hash: requirements.lock without development.'; \
+	  echo '# Written by `make lock`.'; cat build/app; } > app/requirements.txt
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .material build dist
