@@ -202,9 +202,9 @@ def plan_schema() -> dict[str, Any]:
 
 
 def plan_digest(plan: Plan) -> str:
-    """Return what tells this plan from every other: 16 hex digits of its canonical JSON."""
+    """Return what tells this plan from every other: the SHA-256 of its canonical JSON, in hex."""
     text = json.dumps(plan_document(plan), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def to_task(task: Any, model: str = "") -> Task:

@@ -217,7 +217,7 @@ def test_twenty_tasks_over_eight_files_with_four_agents(django):
     assert [wave["tasks"] for wave in run["waves"]] == [first, second]
     for number, (commit, tasks) in enumerate(zip(commits, (first, second), strict=True), 1):
         found = trailers(django.root, commit)
-        assert len(found.pop("MAK-Plan")) == 16
+        assert len(found.pop("MAK-Plan")) == 64
         assert found == {
             "MAK-Run": run["run"],
             "MAK-Wave": str(number),
