@@ -64,6 +64,8 @@ from mak.store import undo as undo_waves
 
 __all__ = ["Decision", "Options", "Review", "make_plan", "outcome_json", "recover", "run", "undo"]
 
+#: Files left out that are named one by one.
+_TOLD = 5
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -165,6 +167,8 @@ async def run(store: Store, request: str | Plan, options: Options) -> Outcome:
             plan = await _reviewed(store, review, options, log.emit, again)
         except BaseException as error:
             state = RunState.FAILED if isinstance(error, Exception) else RunState.INTERRUPTED
+            if isinstance(error, PlanError) and not error.hint and not store.tip():
+                error.hint = "nothing is committed yet: git add . && git commit -m 'first commit'"
             _end(log, store, state, spent, str(error) or "interrupted")
             raise
         if plan is None:
@@ -509,7 +513,10 @@ async def _close() -> None:
 
 def _tell(store: Store, log: RunLog, *, recovered: bool) -> None:
     log.emit(events.RunStarted(log.run, store.branch, store.tip(), recovered))
-    for sentence in (*store.recovered, *store.remarks):
+    store.entries(store.tip())  # what is left out shows when it is read
+    left_out = store.remarks
+    more = [f"left out {len(left_out) - _TOLD} more"] if len(left_out) > _TOLD else []
+    for sentence in (*store.recovered, *left_out[:_TOLD], *more):
         log.emit(events.Remark(sentence))
 
 
@@ -556,11 +563,11 @@ def _reach(options: Options, spent: Sequence[Spend] = ()) -> Reach:
 
 
 def _newest_unfinished(store: Store) -> str:
-    elsewhere = alive = unplanned = ""
+    elsewhere = alive = newest = ""
     for run_id in store.runs():
         meta = runlog.read_meta(store, run_id)
-        if meta and meta.branch == store.branch and runlog.read_outcome(store, run_id) is None:
-            unplanned = unplanned or run_id
+        if meta and meta.branch == store.branch:
+            newest = newest or run_id
         if meta and runlog.is_recoverable(store, run_id):
             if meta.branch == store.branch:
                 if not store.at_work(run_id):
@@ -568,9 +575,10 @@ def _newest_unfinished(store: Store) -> str:
                 alive = alive or run_id
                 continue
             elsewhere = elsewhere or f"; {run_id}, which was, works on {branch_name(meta.branch)}"
-    if alive or unplanned:
-        # There is a reason why neither can be gone on with, which `recover` gives.
-        return alive or unplanned
+    if alive:
+        return alive
+    if newest and runlog.read_outcome(store, newest) is None:
+        return newest  # without a plan, as `recover` will say
     raise UsageError(
         f"recovering: no run on {branch_name(store.branch)} was cut off{elsewhere}", hint="mak log"
     )

@@ -119,7 +119,8 @@ class Rounds:
         finally:
             self._gates.close()
         if failure is not None:
-            failure.hint = failure.hint or f"everything is kept: mak run --recover {self._log.run}"
+            kept = f"everything is kept: mak run --recover {self._log.run}"
+            failure.hint = f"{failure.hint}; then, as {kept}" if failure.hint else kept
             raise failure
         return self._finish(state, reason)
 

@@ -38,8 +38,9 @@ class Ran:
 async def run(command: str, folder: Path, env: Mapping[str, str], timeout: float) -> Ran:
     """Run a shell command; its stdout and stderr are one text.
 
-    Everything it started in its process group is killed when it ends, when its time is over and
-    when the caller is cancelled or dies. Raises OSError when nothing can be started at all.
+    Everything it started is killed when it ends, when its time is over and when the caller is
+    cancelled or dies (outside of Linux: what stayed in its process group). Raises OSError
+    when nothing can be started at all.
     """
     start = time.monotonic()
     kept = _Kept()

@@ -7,6 +7,7 @@ what changed.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import PurePosixPath
 
 import pygit2
@@ -17,6 +18,8 @@ from mak.store.treeops import Entry, entry
 
 _FILES = (b"100644", b"100755", b"100664")
 _TREE = b"40000"
+#: What the name of a file in a plan must not hold.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 #: Paths in remembered directories before all are forgotten.
 _REMEMBERED = 2_000_000
@@ -36,7 +39,8 @@ class Entries:
     def files(self, commit: str) -> dict[str, str]:
         """Return path → blob id of the regular files of a commit (empty: none), in tree order.
 
-        Symbolic links and submodules are left out, and, with a remark, names that are not UTF-8.
+        Symbolic links and submodules are left out, and, with a remark, names that no plan can hold:
+        not UTF-8, with control characters (a line break), or with a blank at the very beginning.
         """
         if commit != self._latest[0]:
             if self._size > _REMEMBERED:
@@ -98,7 +102,13 @@ class Entries:
             try:
                 path = where + name.decode()
             except UnicodeDecodeError:
-                self._skip(where, name)
+                self._skip(where, name, "is not UTF-8")
+                continue
+            if not path.isprintable() and _CONTROL.search(path):
+                self._skip(where, name, "holds control characters")
+                continue
+            if path[0].isspace():
+                self._skip(where, name, "begins with a blank")
                 continue
             if mode == _TREE:
                 found.update(self._read(odb, inner, f"{path}/"))
@@ -108,9 +118,10 @@ class Entries:
         self._size += len(found)
         return found
 
-    def _skip(self, where: str, name: bytes) -> None:
-        shown = os.fsdecode(name).encode("utf-8", "backslashreplace").decode()
-        self.remarks.append(f"left out {where}{shown}: its name is not UTF-8")
+    def _skip(self, where: str, name: bytes, why: str) -> None:
+        text = os.fsdecode(name).encode("utf-8", "backslashreplace").decode()
+        shown = _CONTROL.sub(lambda found: repr(found[0])[1:-1], f"{where}{text}")
+        self.remarks.append(f"left out {shown}: its name {why}")
 
     def _fetch(self, blob: str) -> None:
         """Fetch a missing blob together with those of the latest commit that are likely next."""

@@ -200,7 +200,7 @@ class StateRef:
                 assert isinstance(found, pygit2.Commit)
                 tree = str(found.tree_id)
                 self._seen = commit, _decode(found), tree
-            except (KeyError, ValueError) as error:
+            except (LookupError, ValueError, TypeError, AttributeError) as error:
                 raise StoreError(
                     f"reading {self.name}: {commit} cannot be read: {error}",
                     hint=f"git update-ref -d {self.name} forgets the claims and nothing else",

@@ -654,6 +654,47 @@ def test_a_run_cut_off_before_its_plan_was_approved_is_not_denied(
     assert "start it again" in told
 
 
+def test_a_request_before_the_first_commit_is_told_what_lacks(
+    make_repo: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = make_repo({})
+    (root / "a.py").write_text("def f():\n    return 1\n")
+    git(root, "update-ref", "-d", "HEAD")
+    at = ["--no-review", "--work-dir", str(root)]
+    assert main(["run", "--task", "rename a.f to g", "--models", "builtin", *at]) == 1
+    assert "nothing is committed yet: git add" in capsys.readouterr().err
+
+
+def test_what_fails_at_the_commit_says_that_all_is_kept(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signing program, a lock in the way: the hint named these, and not how to go on."""
+    desk.answers(FAST)
+    git(desk.root, "config", "commit.gpgsign", "true")
+    git(desk.root, "config", "gpg.program", "/bin/false")
+    assert main(desk.args()) == 1
+    told = capsys.readouterr().err
+    run = latest(desk, capsys)["run"]
+    assert "gpg failed to sign" in told and f"mak run --recover {run}" in told
+    git(desk.root, "config", "commit.gpgsign", "false")
+    desk.answers({**FAST, "one": [], "two": []})
+    assert main(["run", "--recover", "--work-dir", str(desk.root), "--no-review"]) == 0
+
+
+def test_files_that_no_plan_can_name_are_named(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(8):
+        (desk.root / f"new\nline{number}.py").write_text("")
+    git(desk.root, "add", "-A")
+    git(desk.root, "commit", "-qm", "odd names")
+    desk.answers(FAST)
+    assert main(desk.args()) == 0
+    told = capsys.readouterr().err
+    assert "left out new\\nline0.py: its name holds control characters" in told
+    assert "left out 3 more" in told
+
+
 def test_uncommitted_changes_are_refused_before_the_plan_is_approved(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,19 @@ def test_what_a_command_leaves_running_ends_with_it(tmp_path: Path) -> None:
     assert is_gone(pid_in(tmp_path / "pid"))
 
 
+#: It leaves its group, its session and its parent.
+DAEMON = (
+    "(setsid sh -c 'echo $$ > pid; sleep 300' >/dev/null 2>&1 &); while [ ! -s pid ]; do :; done"
+)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux adopts orphans")
+@pytest.mark.parametrize("then", ["true", "sleep 300"])
+def test_a_daemon_ends_with_the_command(tmp_path: Path, then: str) -> None:
+    ran(f"{DAEMON}; {then}", tmp_path, timeout=20.0 if then == "true" else 2.0)
+    assert is_gone(pid_in(tmp_path / "pid"))
+
+
 def test_cancelling_ends_it(tmp_path: Path) -> None:
     async def main() -> None:
         with anyio.move_on_after(1.0):

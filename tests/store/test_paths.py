@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mak.errors import StoreError, UsageError
+from mak.plan import parse_plan
 from mak.store import Store
 from tests.conftest import git, write
 
@@ -39,7 +40,7 @@ STRANGE = {
     "a.py": "1",
     "a/b.py": "2",
     "a/b/c/d.py": "3",
-    "a b/é\n.py": "4",
+    "a b/é\u2028.py": "4",
     '"quoted".py': "5",
     "-dash.py": "6",
     "back\\slash.py": "7",
@@ -96,6 +97,29 @@ def test_names_that_are_not_utf8_are_left_out_with_a_remark(make_repo: MakeRepo)
         assert list(store.entries(commit)) == ["pkg/a.py"]
         store.entries(commit)
         assert store.remarks == ["left out pkg/caf\\udce9.py: its name is not UTF-8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("new\nline.py", "left out new\\nline.py: its name holds control characters"),
+        ("pkg/esc\x1b[2J.py", "left out pkg/esc\\x1b[2J.py: its name holds control characters"),
+        ("a\tb/c.py", "left out a\\tb: its name holds control characters"),
+        (" a.py", "left out  a.py: its name begins with a blank"),
+    ],
+)
+def test_names_that_no_plan_can_hold_are_left_out_with_a_remark(
+    make_repo: MakeRepo, name: str, why: str
+) -> None:
+    """A plan was made with such a file, and committed; then the run could not be read any more."""
+    good = ("pkg/a.py", "naïve 日本.py", "q\"u'o.py", "sp ace/b.py")
+    root = make_repo(dict.fromkeys((*good, name), ""))
+    with Store.open(root) as store:
+        seen = list(store.entries(store.tip()))
+        assert sorted(seen) == sorted(good)
+        assert store.remarks == [why]
+        tasks = [{"id": f"t{n}", "goal": "g", "writes": [p]} for n, p in enumerate(seen)]
+        assert parse_plan({"request": "r", "tasks": tasks})
 
 
 def test_submodules_are_opaque(make_repo: MakeRepo) -> None:

@@ -281,6 +281,16 @@ def test_the_state_of_a_newer_mak_is_refused(
     assert "upgrade" in caught.value.hint
 
 
+@pytest.mark.parametrize("message", ["junk", "junk\n\n{}", "junk\n\n[]", "junk\n\n{"])
+def test_what_somebody_else_put_in_its_place_is_named(make_repo: MakeRepo, message: str) -> None:
+    root = make_repo({"a.py": ""})
+    name = open_state(root).name
+    git(root, "update-ref", name, git(root, "commit-tree", "-m", message, "HEAD^{tree}").strip())
+    with pytest.raises(StoreError, match=f"reading {name}") as caught:
+        open_state(root).read()
+    assert f"git update-ref -d {name}" in caught.value.hint
+
+
 def test_a_state_that_was_pruned_is_named_with_what_to_type(make_repo: MakeRepo) -> None:
     root = make_repo({"a.py": ""})
     commit = open_state(root)
