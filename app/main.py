@@ -100,6 +100,9 @@ def _serve(
             yield
 
     service.router.lifespan_context = lifespan
+    # The server sends itself the signal once more when it has stopped; that is no error.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
     grace = int(settings.grace)
     server(service, host=settings.host, port=settings.port, timeout_graceful_shutdown=grace).run()
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,21 +46,18 @@ def file_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Run a PostgreSQL of its own; return the URL of its server."""
     found = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))]
     found = found or [shutil.which("initdb") or ""]
     if not found[-1]:
         pytest.skip("no PostgreSQL is installed")
     programs = Path(found[-1]).parent
-    # It does not run as root, and whoever it runs as has to reach its folder.
-    folder = tmp_path_factory.mktemp("postgres")
+    # It does not run as root, and nobody else reaches the folders of pytest.
+    folder = Path(tempfile.mkdtemp(prefix="mak-postgres-"))
     user: dict[str, str] = {}
     if os.geteuid() == 0:
         user = {"user": "nobody"}
-        for parent in (folder, *folder.parents[:3]):
-            if parent.stat().st_uid == 0 and parent != Path("/tmp"):
-                parent.chmod(parent.stat().st_mode | 0o011)
         shutil.chown(folder, "nobody")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -73,6 +71,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     subprocess.run(start, check=True, cwd=folder, stdout=subprocess.DEVNULL, **user)
     yield f"postgresql://mak@127.0.0.1:{port}"
     subprocess.run([*control, "-m", "fast", "stop"], check=True, cwd=folder, **user)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
