@@ -78,6 +78,9 @@ class Terminal:
                 "LC_CTYPE": "",
                 "PYTHONPATH": str(ROOT),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                # The window says how large it is, not what runs the tests.
+                "COLUMNS": "",
+                "LINES": "",
                 # As in xterm, what no longer fits is cut and not broken.
                 "XTERM_VERSION": "pyte",
                 **(env or {}),

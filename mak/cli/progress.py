@@ -69,6 +69,8 @@ class Progress:
     branch: str = ""
     #: Whether the plan was approved: from there on the run can be recovered.
     approved: bool = False
+    #: Whether tasks were taken out at the review.
+    dropped: bool = False
     finished: bool = False
     #: What is done beside the tasks, in a few words, and since when; empty: nothing.
     preparing: str = ""
@@ -98,6 +100,7 @@ class Progress:
             case Reviewed(approved, dropped):
                 self.approved = self.approved or approved
                 self.total -= len(dropped)
+                self.dropped = self.dropped or bool(dropped)
             case TaskWaiting(task, node, holder):
                 row = self._row(task, now)
                 row.state, row.phase = TaskState.PENDING, "waits:"

@@ -11,7 +11,7 @@ from mak.cli.progress import Progress
 from mak.cli.runs import next_command
 from mak.cli.story import shares, used
 from mak.events import Planned
-from mak.model import LEFT, NodeId, Outcome, RunState, Task, TaskState, branch_name
+from mak.model import LEFT, NodeId, Outcome, Plan, RunState, Task, TaskState, branch_name
 
 if TYPE_CHECKING:
     from mak.kernel import Review
@@ -38,7 +38,7 @@ def plan(review: Review) -> Iterator[Styled]:
     what = "Repairs" if any(task.obligations for task in review.plan.tasks) else "Plan"
     yield Styled(f"{what}: {count(tasks, 'task')} in {count(waves, 'wave')}", "bold")
     for decision in first(review.plan.decisions):
-        yield Styled(f"  decided: {decision}")
+        yield Styled(f"  {decided(review.plan)}: {decision}")
     if review.plan.atomic:
         yield Styled("  all or nothing: when one task fails, no more is committed")
     for number, level in enumerate(review.levels, 1):
@@ -60,6 +60,11 @@ def plan(review: Review) -> Iterator[Styled]:
     yield Styled("")
     yield Styled(f"Estimate: {estimate(review.estimate)}", "bold")
     yield from _forecast(review)
+
+
+def decided(plan: Plan) -> str:
+    """Return how a planner's decisions are headed: they speak of the tasks that it planned."""
+    return "decided before tasks were dropped" if plan.dropped else "decided"
 
 
 def _forecast(review: Review) -> Iterator[Styled]:
@@ -204,7 +209,8 @@ def outcome(
     yield from _findings(ended)
     left = [text.removeprefix(LEFT) for text in decisions if text.startswith(LEFT)]
     if left:
-        yield Styled("Left to a person", "bold yellow")
+        of = " (so planned before tasks were dropped)" if progress.dropped else ""
+        yield Styled(f"Left to a person{of}", "bold yellow")
         yield from (Styled(f"  {text}", "yellow") for text in first(left))
     yield Styled(f"Used: {used(ended.usage)}")
     yield from (Styled(f"  {text}") for text in shares(ended.spent))

@@ -183,7 +183,7 @@ def drop(plan: Plan, names: Collection[str]) -> Plan | None:
         terminal.write_note("that is all of it; type q to abort the run", "red")
         return None
     terminal.write_note(f"dropped {count(len(gone), 'task')}")
-    return dataclasses.replace(plan, tasks=kept)
+    return _only(plan, {task.id for task in kept})
 
 
 def keep(plan: Plan, names: Collection[str]) -> Plan | None:
@@ -194,4 +194,13 @@ def keep(plan: Plan, names: Collection[str]) -> Plan | None:
     while more := {on for id in kept for on in plan.task(id).depends_on if on not in kept}:
         terminal.write_note(f"kept too, for it builds on them: {', '.join(sorted(more))}")
         kept |= more
-    return dataclasses.replace(plan, tasks=tuple(task for task in plan.tasks if task.id in kept))
+    return _only(plan, kept)
+
+
+def _only(plan: Plan, kept: Collection[str]) -> Plan:
+    """Return a plan with these of its tasks, which knows what the others were to write."""
+    from mak.plan import without
+
+    gone = [task for task in plan.tasks if task.id not in kept]
+    left = tuple(task for task in plan.tasks if task.id in kept)
+    return without(dataclasses.replace(plan, tasks=left), gone)

@@ -38,6 +38,8 @@ def run(record: Record) -> Iterator[str]:
     yield f"branch   {branch_name(meta.branch)}, from {at}"
     yield f"started  {when(meta.started)}{_took(record)}"
     yield f"models   {', '.join(meta.models)}; planner {meta.planner}"
+    if record.plan.dropped:
+        yield "dropped  some tasks, at the review; what was decided before speaks of them too"
     for number, decision in enumerate(first(record.plan.decisions)):
         yield f"{'' if number else 'decided':<8} {_indented(decision, 9)}"
     if outcome and outcome.reason:

@@ -31,8 +31,10 @@ _MESSAGES = {
 }
 
 
-def validate(model: type[Model], data: Any, name: str, text: str = "") -> Model:
+def validate(model: type[Model], data: Any, name: str = "", text: str = "") -> Model:
     """Check `data`, read from the document `name`, against a pydantic model.
+
+    No `name`: it was typed, and the error is about nothing but the key.
 
     With the document's `text`, errors carry the line of the key they are about. Raises `UsageError`
     with all that is wrong, and the nearest key for an unknown one.
@@ -41,22 +43,23 @@ def validate(model: type[Model], data: Any, name: str, text: str = "") -> Model:
         return model.model_validate(data)
     except ValidationError as error:
         lines = [_describe(model, dict(item), name, text) for item in error.errors()]
-        raise UsageError(f"reading {'; '.join(lines)}") from error
+        raise UsageError(f"{'reading ' if name else ''}{'; '.join(lines)}") from error
 
 
 def _describe(model: type[BaseModel], item: dict[str, Any], name: str, document: str) -> str:
     location: tuple[str | int, ...] = tuple(part for part in item["loc"] if part != "[key]")
     line = line_of(document, location)
-    where = f"{name}:{line}" if line else name
+    where = f"{name}:{line}: " if line else f"{name}: " if name else ""
     key = ".".join("…" if looks_like_key(str(part)) else str(part) for part in location)
     if item["type"] == "extra_forbidden":
         known = _keys_beside(model, location)
         close = difflib.get_close_matches(str(location[-1]), known, n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-        return f"{where}: unknown key {key!r}; {advice}"
+        return f"{where}unknown key {key!r}; {advice}"
     text = str(item["msg"])
-    message = text if item["type"] == OURS else _MESSAGES.get(item["type"], text.lower())
-    return f"{where}: {key}: {message}" if key else f"{where}: {message}"
+    plain = text.lower().removeprefix("input ")
+    message = text if item["type"] == OURS else _MESSAGES.get(item["type"], plain)
+    return f"{where}{key}: {message}" if key else f"{where}{message}"
 
 
 def _keys_beside(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

@@ -129,7 +129,7 @@ def parse(text: str, setup: Setup | None = None) -> Spec:
         _refuse(
             text,
             f"{name} has no model {model!r}{_did_you_mean([f'{name}:{each}' for each in near])}",
-            f"a newer one: mak models {name} --refresh fetches its list; one that no list has: "
+            f"a newer one: mak models --refresh {name} fetches its list; one that no list has: "
             f"mak endpoint add ID --from {name}, and write ID:{model}",
         )
     return Spec(text, name, model, endpoint)

@@ -39,9 +39,12 @@ def session(chosen: Chosen = LONG, place: Place | None = None, usage: Usage = SP
             "claude-sonnet-4… +1 · planner claude-opus · 4 ag. · feature/decimal-totals, 12 changed"
             " · review · 125.5k tok · $1.25",
         ),
-        (80, "claude-so… +1 · feature/d…, 12 changed · review · 125.5k tok · $1.25"),
-        (40, "claude-so… +1 · feature/d…* · review"),
-        (30, "feature/d…* · review"),
+        (
+            80,
+            "claude-so… +1 · pl. claude… · 4 ag. · featur…* · review · 125.5k tok · $1.25",
+        ),
+        (40, "claude… +1 · featur…* · review · $1.25"),
+        (30, "featur…* · review · $1.25"),
     ],
 )
 def test_what_matters_least_is_said_shorter_first(width: int, shown: str) -> None:
@@ -52,6 +55,23 @@ def test_all_of_it_fits_80_columns_where_names_are_short() -> None:
     chosen = Chosen(("builtin",), "builtin", 4)
     shown = bar.line(session(chosen, Place("main", 2), Usage(input=12_300, cost=0.0)), 80)
     assert shown == " builtin · planner same · 4 ag. · main, 2 changed · review · 12.3k tok · $0.00"
+
+
+def test_80_columns_hold_all_of_it_where_names_and_numbers_are_long() -> None:
+    chosen = Chosen(LONG.models * 5, LONG.planner, 16)
+    made = session(chosen, usage=Usage(input=1_230_000, cost=123.45, estimated=True))
+    made.said = Namespace(**{**vars(made.said), "no_review": True})
+    shown = "claude… +9 · pl. claude… · 16 ag. · featur…* · no review · ~1.2M tok · $123.45"
+    assert bar.line(made, 80) == f" {shown}"
+
+
+def test_names_are_cut_before_anything_is_left_out() -> None:
+    """The planner was left out while the model's name still took 24 columns."""
+    model = "ollama:qwen3-coder-with-a-very-long-name:30b"
+    shown = bar.line(session(Chosen((model,), model, 4), Place("main"), Usage(cost=0.0)), 80)
+    assert (
+        shown == " qwen3-coder-wit… · planner same · 4 ag. · main, clean · review · 0 tok · $0.00"
+    )
 
 
 def test_what_is_not_known_is_not_said_to_be_nothing() -> None:

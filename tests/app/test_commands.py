@@ -147,7 +147,7 @@ def test_max_agents_mode_and_review_are_shown_in_the_bar(open_app: Open, home: P
     terminal.wait("· 1 agent ·")
     say(terminal, "/mode", "Models may run anywhere")
     say(terminal, "/mode cloud", "Models may run cloud")
-    say(terminal, "/mode nowhere", "input should be 'cloud', 'local' or 'hybrid'")
+    say(terminal, "/mode nowhere", "\nmode: should be 'cloud', 'local' or 'hybrid'")
     say(terminal, "/mode local", "Models may run local")
     say(terminal, "/models anthropic", "mode is local")
     say(terminal, "/no-review", "Plans are carried out without a review")
@@ -195,7 +195,7 @@ def test_config_is_shown_and_another_one_taken(open_app: Open, root: Path, home:
 
 def test_apikey_asks_and_never_shows_a_key(open_app: Open, root: Path, home: Path) -> None:
     terminal = open_app()
-    say(terminal, "/apikey", "There is no key. Next: /apikey ANTHROPIC_API_KEY")
+    say(terminal, "/apikey", "There is no key. Next: /apikey anthropic")
     say(terminal, "/apikey openai", "OPENAI_API_KEY (not shown):")
     terminal.type(f"{KEY}{ENTER}")
     terminal.wait("OPENAI_API_KEY is stored in ")

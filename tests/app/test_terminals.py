@@ -180,7 +180,7 @@ def test_window_shrinks_to_80_by_24_during_a_run(open_app: Open, root: Path, hom
     terminal.type(f"do both{ENTER}")
     terminal.wait("works on a.py::other", "waits: one holds a.py::other")
     terminal.resize(80, 24)
-    bar = "script.json · 4 ag. · main, clean · no review · 1.0k tok · $0.2500"
+    bar = "script.json · pl. same · 4 ag. · main, clean · no review · 1.0k tok · $0.2500"
 
     def is_whole() -> bool:
         shown = terminal.lines

@@ -20,6 +20,7 @@ from mak.cli.app.wording import here
         ('no run; try: mak run --task "…"', "no run; try: a task, in words"),
         ('Next: mak run --task "…" --models m', "Next: /models m"),
         ("mak models --refresh", "/refresh-models"),
+        ("mak models --refresh openrouter fetches it", "/refresh-models openrouter fetches it"),
         ("mak run --plan plan.yaml", "mak run --plan plan.yaml"),
         ("mak check-all and x--models", "mak check-all and x--models"),
     ],

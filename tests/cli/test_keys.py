@@ -134,4 +134,4 @@ def test_removing_leaves_the_other_lines(
 def test_no_key_says_how_to_get_one(capsys: Capture) -> None:
     assert main(["keys", "list"]) == 0
     out, err = capsys.readouterr()
-    assert (out, "Next: mak keys set ANTHROPIC_API_KEY" in err) == ("", True)
+    assert (out, "Next: mak keys set anthropic" in err) == ("", True)

@@ -36,7 +36,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
 
 def test_without_a_key_there_is_what_comes_with_mak(capsys: Capture) -> None:
     assert main(["models"]) == 0
-    assert "There is a key for none of the providers" in capsys.readouterr().err
+    assert "No provider has a key. Next: mak keys set anthropic" in capsys.readouterr().err
     assert main(["models", "anthropic", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["anthropic"]
     assert listed["fetched"] is None
@@ -78,16 +78,16 @@ def test_a_model_that_a_fetched_list_does_not_have_is_refused(
     assert main([*argv, "--models", "openai:gpt-nwe"]) == 2
     err = capsys.readouterr().err
     assert "did you mean 'openai:gpt-new'?" in err
-    assert "mak models openai --refresh" in err
+    assert "mak models --refresh openai" in err
 
 
 def test_where_there_is_no_list_it_says_how_to_get_one(capsys: Capture) -> None:
     assert main(["endpoint", "add", "mine", "--url", "https://gw.example/v1"]) == 0
     assert main(["models", "nvidia", "mine", "groq"]) == 0
     err = capsys.readouterr().err
-    assert "no list yet; mak models nvidia --refresh fetches it" in err
-    assert "no list yet; mak models mine --refresh fetches it" in err
-    assert "comes with MAK; mak models groq --refresh fetches it" in err
+    assert "no list yet; mak models --refresh nvidia fetches it" in err
+    assert "no list yet; mak models --refresh mine fetches it" in err
+    assert "comes with MAK; mak models --refresh groq fetches it" in err
 
 
 @pytest.mark.parametrize("where", ["--models", "--planner"])
@@ -101,7 +101,7 @@ def test_without_a_list_the_snapshot_refuses_what_it_does_not_know(
     err = capsys.readouterr().err
     assert "anthropic has no model 'claude-sonet-5-5'; did you mean" in err
     assert "'anthropic:claude-sonnet-5-5'" in err
-    assert "mak models anthropic --refresh" in err
+    assert "mak models --refresh anthropic" in err
     assert "mak endpoint add ID --from anthropic" in err
     assert main([*argv, "claude-sonnet-5-5"]) == 2
     assert "did you mean 'anthropic:claude-sonnet-5-5'" in capsys.readouterr().err

@@ -361,7 +361,9 @@ def test_a_task_that_mak_added_says_so() -> None:
 def test_review_drops_tasks_and_shows_what_is_left() -> None:
     decision, shown = reviewed(["d two, four\n", "approve\n"])
     assert decision == [True, ["one"]]
-    assert "Plan: 1 task in 1 wave" in shown
+    before, after = shown.split("Plan: 1 task in 1 wave")
+    assert "  decided: names stay" in before
+    assert "  decided before tasks were dropped: names stay" in after
 
 
 def test_review_keeps_the_tasks_that_are_named() -> None:

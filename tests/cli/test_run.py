@@ -432,7 +432,7 @@ def test_unknown_run_is_a_usage_error_that_names_the_nearest(
         (["--models", "scripted:/no/such/file"], "no such file or directory"),
         (["--config", "/no/such/file"], "no such file or directory"),
         (["--max-agents", "0"], "is not a whole number of at least 1"),
-        (["--max-agents", "65"], "the command line: max_agents: input should be less than"),
+        (["--max-agents", "65"], "mak: max_agents: should be less than"),
         (["--branch", "no such branch"], "no such branch"),
     ],
 )

@@ -80,7 +80,7 @@ def test_config_is_frozen() -> None:
         ("timeouts:\n  zzz: 1\n", "unknown key 'timeouts.zzz'; known: task"),
         ("# c\nmax_agents: '3'\n", "reading c.yaml:2: max_agents: should be a whole number"),
         ("max_agents: true\n", "max_agents: should be a whole number"),
-        ("max_agents: 0\n", "max_agents: input should be greater than or equal to 1"),
+        ("max_agents: 0\n", "max_agents: should be greater than or equal to 1"),
         ("models: builtin\n", "reading c.yaml:1: models: should be a list"),
         ("models: []\n", "models.agents: should not be empty"),
         (

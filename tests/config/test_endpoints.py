@@ -52,7 +52,7 @@ def test_what_is_written_reads_back_and_is_the_owners_alone(tmp_path: Path) -> N
         ({"headers": {"Authorization": "x"}}, "the header Authorization is a secret"),
         ({"headers": {"X-Api-Key": "x"}}, "the header X-Api-Key is a secret"),
         ({"headers": {"X-Team": "Bearer abc"}}, "looks like a key"),
-        ({"wire": "grpc"}, "input should be 'openai', 'anthropic' or 'ollama'"),
+        ({"wire": "grpc"}, "wire: should be 'openai', 'anthropic' or 'ollama'"),
         ({"modle": "m"}, "unknown key 'endpoints.gw.modle'; did you mean 'model'?"),
         ({"prices": {"m": {"inptu": 1.0}}}, "did you mean 'input'?"),
     ],

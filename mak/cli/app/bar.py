@@ -1,7 +1,8 @@
 """The line below the prompt: who works, where, under which conditions, and what it took.
 
-It is true at every width: where room is short, what matters least is said shorter first, and left
-out at last. Whether plans are reviewed is always said.
+It is true at every width: where room is short, what matters least is said shorter first, and
+nothing is left out before all that can be is said shorter, so that 80 columns hold all of it.
+Whether plans are reviewed is always said.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _JOINT = " · "
 #: Columns to which long names are cut, one after the other.
-_NAMES = (24, 16, 10)
+_NAMES = (24, 16, 10, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +63,16 @@ def _who(session: Session) -> Iterator[Part]:
     model = chosen.models[0]
     yield (
         Form(f"{spec(model)}{more}"),
-        *_shorter(bare(model), "", more, (25, 30, 50, 60)),
+        *_shorter(bare(model), "", more, (25, 30, 50, 60, 66)),
         Form("", 90),
     )
     planner = chosen.planner
     if chosen.planner == chosen.models[0]:
-        yield Form("planner same"), Form("", 20)
+        yield Form("planner same"), Form("pl. same", 20), Form("", 71)
     else:
-        names = _shorter(bare(planner), "planner ", "", (22, 28, 40, 58))
-        yield Form(f"planner {spec(planner)}"), *names, Form("", 72)
+        names = _shorter(bare(planner), "planner ", "", (22, 28, 40, 58, 63))
+        short_name = Form(f"pl. {_cut(bare(planner), _NAMES[-1])}", 64)
+        yield Form(f"planner {spec(planner)}"), *names, short_name, Form("", 72)
     agents = count(chosen.max_agents, "agent")
     yield Form(agents), Form(f"{chosen.max_agents} ag.", 16), Form("", 70)
 
@@ -83,9 +85,9 @@ def _where(session: Session) -> Iterator[Part]:
         yield (Form("no repository"),)
         return
     state = f"{place.changed} changed" if place.changed else "clean"
-    names = _shorter(place.branch, "", f", {state}", (0, 35, 52, 62))
+    names = _shorter(place.branch, "", f", {state}", (0, 35, 52, 62, 65))
     star = f"{_cut(place.branch, _NAMES[-1])}{'*' if place.changed else ''}"
-    yield *names, Form(star, 85), Form("", 95)
+    yield *names, Form(star, 68), Form("", 95)
 
 
 def _shorter(name: str, before: str, after: str, costs: tuple[int, ...]) -> Iterator[Form]:
@@ -104,7 +106,19 @@ def line(session: Session, room: int) -> str:
         if not giving:
             return _cut(text, room - 1)
         chosen[min(giving, key=lambda i: said[i][chosen[i] + 1].cost)] += 1
-    return text
+    return _filled(said, chosen, room)
+
+
+def _filled(said: list[Part], chosen: list[int], room: int) -> str:
+    """Return the line with all said longer again that the last step has made room for."""
+    longer = True
+    while longer:
+        longer = False
+        for i in sorted(range(len(said)), key=lambda i: -said[i][chosen[i]].cost):
+            tried = [form - (at == i) for at, form in enumerate(chosen)]
+            if chosen[i] and _columns(_joined(said, tried)) <= room - 1:
+                chosen, longer = tried, True
+    return _joined(said, chosen)
 
 
 def _joined(said: list[Part], chosen: list[int]) -> str:

@@ -11,7 +11,7 @@ from mak.errors import UsageError
 
 #: One more than can start at once, so that what waits waits for a lock.
 AGENTS = 6
-NO_LLM = "No LLM takes part: the built-in agent refactors, and one answer is scripted."
+NO_LLM = "No LLM takes part: the built-in agent refactors, and what two tasks answer is scripted."
 
 
 def add_arguments(parser: ArgumentParser) -> None:

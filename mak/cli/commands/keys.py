@@ -115,7 +115,7 @@ def _list(args: Namespace) -> int:
     for line in terminal.columns(list(found.items())):
         terminal.write_data(line)
     if not found:
-        terminal.write_note("There is no key. Next: mak keys set ANTHROPIC_API_KEY")
+        terminal.write_note("There is no key. Next: mak keys set anthropic, for example")
     return EXIT_DONE
 
 

@@ -80,7 +80,7 @@ def _chosen(args: Namespace, setup: Setup) -> list[Endpoint]:
             if args.all or ((each.id in setup.own or not each.local) and has_key(each, setup))
         ]
     if not found:
-        terminal.write_note("There is a key for none of the providers. Next: mak keys set NAME")
+        terminal.write_note("No provider has a key. Next: mak keys set anthropic, for example")
         terminal.write_note("mak models --all shows what MAK knows without one")
     return [located(each, setup) for each in found]
 
@@ -117,7 +117,7 @@ def _write(endpoint: Endpoint, catalog: Catalog, rows: list[dict[str, Any]]) -> 
         origin = f"fetched on {day}"
     else:
         kept = "comes with MAK" if rows else "no list yet"
-        origin = f"{kept}; mak models {endpoint.id} --refresh fetches it"
+        origin = f"{kept}; mak models --refresh {endpoint.id} fetches it"
     terminal.write_note(f"{endpoint.title or endpoint.id} ({endpoint.url}): {origin}", "bold")
     if listing.failed and listing.reason:
         terminal.write_note(f"  the last try went wrong: {listing.reason}", "yellow")
