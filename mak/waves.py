@@ -4,68 +4,54 @@ A wave's tasks build one draft. When the branch moves under it, the accepted rep
 again on the new tip; what no longer fits is asked again. What a gate of the project fails with is
 left out of the wave, and comes back as a repair (`mak.rounds`).
 
-This file is longer than most: what is decided here (what to ask, what becomes of an answer, when a
-wave is over) is one state machine over the same few tables. Verdicts are `mak.judge`'s, agents are
-`mak.asking`'s, what goes into Git is `mak.landing`'s and `mak.runlog`'s.
+What to ask, what becomes of an answer and when a wave is over is decided here, over the tables of
+`mak.board`; whether a wave may be committed, in `mak.admission`. Verdicts are `mak.judge`'s, agents
+are `mak.asking`'s, what goes into Git is `mak.landing`'s and `mak.runlog`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 
-from mak import events, repair, runlog
-from mak.agents import Agent, Assignment, context, open_agents
-from mak.asking import Arrival, Desk, Turn
-from mak.assembly import Settled, assemble, of_finding, units
-from mak.claims import Claims
-from mak.config import When
+from mak import events, runlog
+from mak.admission import Admission
+from mak.agents import Assignment, context
+from mak.asking import Arrival, Turn
+from mak.assembly import Settled, assemble
+from mak.board import skipped_for
 from mak.errors import AgentError, AgentErrorKind, PlanError, UsageError
-from mak.gates import Red, halve
-from mak.gating import found_since, judged, left_red, named, owes, written
+from mak.gating import written
 from mak.judge import (
-    MERGE,
     Accept,
     Again,
     Fail,
-    Planned,
     Verdict,
     Widen,
-    check_wave,
     digest,
     judge,
     touches,
 )
 from mak.landing import contents, merger, sources_at, wave_message
-from mak.locking import locker
 from mak.model import (
     NodeId,
-    Obligation,
-    Plan,
     Reply,
     RunState,
-    Spend,
     Task,
-    TaskOutcome,
     TaskState,
-    Usage,
     WaveOutcome,
 )
-from mak.plan import barred, due
+from mak.plan import barred
 from mak.providers.policy import Policy
 from mak.repair import Left
-from mak.run import Run, Stop
-from mak.schedule import Scheduler, Wave, exclude, locks_for
+from mak.run import Stop
+from mak.schedule import Wave, exclude, locks_for
 from mak.source import Draft, Shown, View, path_of
 from mak.source.names import references
 from mak.store import Committed, Moved, WaveHeld, WaveWrite
 
 #: How often one task may be widened (an agent's needs, a signature that it changes).
 WIDENINGS = 2
-#: Why an answer is turned down that another one may follow though the task is the same: what it
-#: was given has changed.
-MOVES = frozenset((MERGE, "moved", "stale"))
 #: How often an edit may not go together with another's before its task writes alone.
 CLASHES = 2
 #: Seconds between two looks at a lock that another process holds.
@@ -74,79 +60,14 @@ POLL = 0.3
 QUIET = 0.1
 #: How often one wave may be rebuilt because the branch moved while it was being committed.
 REBUILDS = 20
-#: The check that a repair fails with which takes back, or leaves out, what was asked for.
-TAKEN_BACK = "taken-back"
 
 _GONE = AgentErrorKind.UNAVAILABLE
 #: What other tasks of the same model would meet too, until a person has done something about it.
 HOLDING = frozenset({AgentErrorKind.AUTH, AgentErrorKind.BILLING, AgentErrorKind.NOT_FOUND})
 
 
-_UNDER_WAY = (TaskState.PENDING, TaskState.RUNNING, TaskState.SETTLED)
-
-
-class Waves:
+class Waves(Admission):
     """One plan on its way to commits; `first` is the number of its first wave in the run."""
-
-    def __init__(self, run: Run, plan: Plan, *, first: int, kind: str) -> None:
-        self.run = run
-        self.store, self.log, self.config = run.store, run.log, run.config
-        self.plan = plan
-        self.first = first
-        run.goals.update((task.id, task.goal) for task in plan.tasks)
-        self.kind = kind
-        #: Why no more tasks are started; empty: they are.
-        self.halted = ""
-        self.tip = self.store.tip()
-        self.draft = Draft(sources_at(self.store, self.tip))
-        self.locks = locker(plan.tasks, self.draft.base, run.locking)
-        self.scheduler = Scheduler(plan, capacity=run.max_agents, locks=self.locks)
-        #: The place of each task among those whose edits meet: no later level below an earlier.
-        order = [task for level in self.scheduler.levels for task in level]
-        self.ranks = {task: rank for rank, task in enumerate(order)}
-        specs = sorted({task.model for task in plan.tasks if task.model})
-        opened = open_agents(specs, run.reach) if specs else ()
-        pinned = dict(zip(specs, opened, strict=True))
-        dues = due(plan, run.before)
-        self.turns = {
-            task.id: self._turn(
-                task,
-                pinned.get(task.model) or run.agents[i % len(run.agents)],
-                (*task.obligations, *dues.get(task.id, ())),
-            )
-            for i, task in enumerate(plan.tasks)
-        }
-        self.desk = Desk(
-            run.log, run.group, run.parked, self.turns, run.config.timeouts.task, self._spend
-        )
-        #: The same for every task, so that endpoints can cache what begins a prompt.
-        self.peers = tuple(task.goal for task in plan.tasks)
-        self.settled: dict[str, Settled] = {}
-        #: Those of later levels, while an earlier one is being committed.
-        self.ahead: dict[str, Settled] = {}
-        #: Accepted answers that change nothing, of tasks whose wave is not over.
-        self.unchanged: dict[str, Reply] = {}
-        #: What each task has changed, as its accepted reply says.
-        self.made: dict[str, tuple[NodeId, ...]] = {}
-        #: Tasks that ended because of what they would break.
-        self.left: dict[str, list[Left]] = {}
-        self.planned = Planned(plan.tasks)
-        self.claims = Claims(self.store, self.log, self.scheduler)
-        #: Tasks that another process was in the way of.
-        self.set_aside: set[str] = set()
-        #: Tasks whose model cannot be asked until a person has done something about it.
-        self.held: list[str] = []
-
-    def _turn(self, task: Task, agent: Agent, owes: tuple[Obligation, ...]) -> Turn:
-        """Return the first turn of a task; a repair goes on from what was turned down."""
-        turn = Turn(task, agent, owes)
-        if any(not each.landed for each in task.obligations):
-            parked = self.run.parked
-            last = max((n for name, n in parked if name == task.repairs), default=0)
-            if last:
-                turn.draft = parked[task.repairs, last].reply
-                turn.retry = "; ".join(f"{o.check}: {o.subject}" for o in task.obligations)
-        return turn
 
     # ------------------------------------------------------------------------ the loop
 
@@ -198,7 +119,7 @@ class Waves:
                     if task in taken_out:
                         self.left[task] = taken_out[task]
                     for other in self.scheduler.fail(task, failed[task]):
-                        self.turns[other].reason = _skipped(task)
+                        self.turns[other].reason = skipped_for(task)
                 elif self.scheduler.states[task] is TaskState.PENDING:
                     self.scheduler.settle(task)
             held = tuple(task for task in level if task in landed)
@@ -327,14 +248,6 @@ class Waves:
                 self.scheduler.retry_external()
         return self.desk.take()
 
-    def _spend(self, turn: Turn, usage: Usage, model: str) -> None:
-        turn.usage += usage
-        if usage.calls:
-            task = turn.task.id
-            wave = self.first + self.scheduler.level_of(task) + 1
-            self.run.spent.append(Spend(task, wave, model, usage))
-            self.log.emit(events.Spent(task, wave, model, usage))
-
     # ------------------------------------------------------------------------ judging
 
     def _judge(self, arrival: Arrival) -> None:
@@ -407,31 +320,6 @@ class Waves:
                 return f"{path}: Git ignores it"
         return ""
 
-    def _again(self, task: str, reply: Reply, check: str, reason: str) -> None:
-        turn = self.turns[task]
-        turn.rejected += 1
-        self.log.emit(events.ReplyRejected(task, turn.asked, check, reason))
-        is_same = turn.agent.is_steady and check not in MOVES
-        if turn.rejected >= self.config.attempts or is_same:
-            self._leave(task, [(check, reason, "")])
-            times = f" (asked {turn.rejected} times)" if turn.rejected > 1 else ""
-            self._fail(task, f"{reason}{times}")
-            return
-        turn.retry, turn.draft = reason, reply
-        self.planned.put(turn.task)
-        locks = locks_for(turn.task) if turn.alone else None
-        for other in self.scheduler.requeue(task, locks):
-            self._undo(other, task)
-
-    def _undo(self, task: str, below: str) -> None:
-        """Ask a settled task again, since one that it builds on is asked again."""
-        turn = self.turns[task]
-        entry = self.settled.pop(task, None) or self.ahead.pop(task, None)
-        turn.draft = entry.reply if entry else self.unchanged.pop(task)
-        turn.retry = f"{below}, on which this builds, is being changed; here it is as it is now"
-        self.log.emit(events.ReplyRejected(task, turn.asked, "built-on", turn.retry))
-        self.planned.put(turn.task)
-
     def _widen(self, arrival: Arrival, reply: Reply, wider: Widen) -> None:
         turn, task = self.turns[arrival.task], self.turns[arrival.task].task
         names = tuple(map(str, (*wider.writes, *wider.reads)))
@@ -493,27 +381,6 @@ class Waves:
             waiting.setdefault(self.turns[task].reason, []).append(task)
         return "; ".join(f"{', '.join(tasks)}: {why}" for why, tasks in waiting.items())
 
-    def _fail(self, task: str, reason: str) -> None:
-        self.turns[task].reason = reason
-        self.settled.pop(task, None)
-        self.unchanged.pop(task, None)
-        self.planned.drop(task)
-        skipped = self.scheduler.fail(task, reason)
-        self.log.emit(events.TaskFailed(task, reason))
-        for other in skipped:
-            self.settled.pop(other, None)
-            self.unchanged.pop(other, None)
-            self.claims.drop(other)
-            self.planned.drop(other)
-            self.turns[other].reason = _skipped(task)
-            self.log.emit(events.TaskSkipped(other, task))
-        self.claims.drop(task)
-        if self.plan.atomic:
-            raise Stop(
-                RunState.FAILED,
-                f"{task} failed, and this plan lands as a whole or not at all",
-            )
-
     # ------------------------------------------------------------------------ landing
 
     async def _land(self, wave: Wave) -> None:
@@ -539,7 +406,7 @@ class Waves:
         for _ in range(REBUILDS):
             if self.store.tip() != self.tip and not self._rebuild():
                 return
-            if not self._passes() or not self._discharged() or not await self._gated():
+            if not await self._admitted():
                 if self.scheduler.wave() is None:
                     return
                 continue
@@ -598,245 +465,9 @@ class Waves:
             self.tip = commit or self.store.tip()
             self.draft = Draft(sources_at(self.store, self.tip, self.draft.changes))
 
-    def _rebuild(self) -> bool:
-        """Apply the accepted replies to the branch as it is; False: some are asked again."""
-        self.tip = self.store.tip()
-        base, fits = sources_at(self.store, self.tip), True
-        while True:
-            self.draft, misfits = assemble(base, self.settled)
-            if not misfits:
-                return fits
-            fits = False
-            for task, why in misfits.items():
-                if task in self.settled:
-                    reply = self.settled.pop(task).reply
-                    self._again(task, reply, "moved", f"the branch moved under the edit: {why}")
-
-    def _passes(self) -> bool:
-        """Check the whole wave; whoever a finding blames is asked again, the rest is built anew."""
-        findings = check_wave(self.draft, self.planned.nodes, references)
-        if not findings:
-            return True
-        blamed = {
-            task: finding for finding in findings for task in of_finding(finding, self.settled)
-        }
-        if not blamed:
-            self.run.findings.extend(findings)
-            raise Stop(RunState.FAILED, findings[0].message)
-        for task, finding in blamed.items():
-            if task not in self.settled:
-                continue  # asked again, with what it builds on
-            self._again(task, self.settled.pop(task).reply, finding.check, finding.message)
-            if self.scheduler.states[task] is TaskState.FAILED:
-                self.run.findings.append(finding)
-        self._rebuild()
-        return False
-
-    # ------------------------------------------------------------------------ repairs
-
-    def _discharged(self) -> bool:
-        """Check that nothing holds any more that tasks of the wave owe; else ask them again."""
-        wrong = {}
-        found_here = cache(lambda: found_since(self.run, self.draft.sources, self.draft.changes))
-        for task in self._repairs():
-            entry = self.settled.get(task)
-            if found := owes(self.run, self.draft, self.turns[task].owes, entry, found_here):
-                wrong[task] = found
-        for task, (obligation, subject) in wrong.items():
-            self._turn_down(task, [(obligation.check, subject, "")], obligation)
-        if wrong:
-            self._rebuild()
-        return not wrong
-
-    def _repairs(self) -> Iterator[str]:
-        answered = (*self.settled, *self.unchanged)
-        wave = self.scheduler.wave()
-        tasks = wave.tasks if wave else ()
-        return (t for t in answered if t in tasks and self.turns[t].owes)
-
-    def _turn_down(
-        self, task_id: str, told: Sequence[tuple[str, str, str]], obligation: Obligation | None
-    ) -> None:
-        """Ask a task again that does not do what it owes; out of attempts, leave it out.
-
-        One that owes nothing of the kind is left out at once. `told`: check, what it found,
-        evidence.
-        """
-        turn = self.turns[task_id]
-        entry = self.settled.pop(task_id, None)
-        if entry is None and task_id not in self.unchanged:
-            return  # asked again, or skipped, with what it builds on
-        reply = entry.reply if entry else self.unchanged.pop(task_id)
-        is_last = turn.rejected + 1 >= self.config.attempts
-        check = told[0][0]
-        if (turn.task.obligations or obligation) and not is_last:
-            reasons = "\n".join(
-                f"{s if c == check else f'{c}: {s}'}\n{e}".rstrip() for c, s, e in told
-            )
-            self._again(task_id, reply, check, reasons)
-            return
-        self._leave(task_id, told, obligation)
-        tried = f" (asked {turn.rejected + 1} times)" if turn.rejected else ""
-        self._fail(task_id, f"{told[0][0]}: {told[0][1]}{tried}")
-
-    def _leave(
-        self,
-        task_id: str,
-        told: Sequence[tuple[str, str, str]],
-        obligation: Obligation | None = None,
-    ) -> None:
-        """Note what a task is left out for: all of it, or of a repair what it was to put right."""
-        task, attempt = self.turns[task_id].task, self.turns[task_id].asked
-        found = []
-        for check, subject, evidence in told:
-            debts = [obligation] if obligation else self._owing(task, check)
-            for each in debts:
-                new = replace(each, subject=subject, evidence=evidence or each.evidence)
-                found.append(Left(new, task))
-            if debts:
-                self.log.emit(events.TaskTakenOut(task_id, attempt, check, subject, evidence))
-        if found:
-            self.left[task_id] = found
-
-    def _owing(self, task: Task, check: str) -> list[Obligation]:
-        """Return what a task owes that a check has found something again."""
-        if not task.obligations and check.startswith("gate:"):
-            return [Obligation(check, "", None, task.creates, landed=False)]
-        return [e for e in self.turns[task.id].owes if repair.is_alike(e.check, check)]
-
-    # ------------------------------------------------------------------------ gates
-
-    async def _gated(self) -> bool:
-        """Let the project's commands judge the wave; False: what fails was left out or put off."""
-        owed = self._owed_by_repairs()
-        names = {*self.run.gates.names(When.WAVE), *owed}
-        if not names or not self.draft.changes:
-            return True
-        reds = await self._judged(self.draft, names, owed, self.settled, confirm=True)
-        if self.store.tip() != self.tip:
-            return False
-        if on_branch := [red for red in reds if red.gate in owed]:
-            # It fails without the wave, too: whoever has to put it right has not.
-            for task in {task for red in on_branch for task in owed[red.gate]}:
-                told = [(r.check, r.subject, r.output) for r in on_branch if task in owed[r.gate]]
-                self._turn_down(task, told, None)
-            self._rebuild()
-            return False
-        reds = tuple(red for red in reds if not self._is_awaited(red))
-        if not reds:
-            return True
-        if self.plan.atomic:
-            now = self.draft.base
-            self.run.findings += (left_red(self.run, red, now).finding() for red in reds)
-            raise Stop(RunState.FAILED, f"{reds[0].check}: {reds[0].subject}")
-        groups = units(self.draft.base, self.settled, self.planned.nodes, references)
-        blamed: dict[tuple[tuple[str, ...], ...], tuple[Red, ...]] = {}
-
-        async def passes(parts: tuple[tuple[str, ...], ...]) -> bool:
-            chosen = {task: self.settled[task] for task in self.settled if _in(task, parts)}
-            draft, misfits = assemble(self.draft.base, chosen)
-            if misfits or check_wave(draft, self.planned.nodes, references):
-                return False
-            found = await self._judged(draft, names, owed, chosen, confirm=False)
-            blamed[parts[-1:]] = found
-            return not found
-
-        _, left_out = await halve(groups, passes)
-        for group in left_out:
-            told = [(red.check, red.subject, red.output) for red in blamed.get((group,)) or reds]
-            for task in group:
-                self._turn_down(task, told, None)
-        self._rebuild()
-        return False
-
-    def _owed_by_repairs(self) -> dict[str, list[str]]:
-        """Return the gates that fail on the branch, and the repairs of the wave that owe them."""
-        found: dict[str, list[str]] = {}
-        for task in self._repairs():
-            for each in self.turns[task].task.obligations:
-                is_gate, gate = each.check.startswith("gate:"), each.check.removeprefix("gate:")
-                if is_gate and each.landed and gate in self.run.owed:
-                    found.setdefault(gate, []).append(task)
-        return found
-
-    async def _judged(
-        self,
-        draft: Draft,
-        names: Collection[str],
-        owed: Collection[str],
-        settled: Collection[str],
-        *,
-        confirm: bool,
-    ) -> tuple[Red, ...]:
-        tasks = tuple(settled)
-        self.desk.is_unattended = True
-        try:
-            return await judged(self.run, draft, self.tip, names, tasks, owed, confirm=confirm)
-        finally:
-            self.desk.is_unattended = False
-
-    def _is_awaited(self, red: Red) -> bool:
-        """Whether a task to come is to write in a file that fails; then it has a chance to."""
-        files = named(self.run, red)
-        wave = self.scheduler.wave()
-        coming = [
-            task.id
-            for task in self.plan.tasks
-            if self.scheduler.states[task.id] in _UNDER_WAY
-            and task.id not in (wave.tasks if wave else ())
-            and any(node.path in files for node in (*task.writes, *task.creates))
-        ]
-        if not coming:
-            return False
-        self.run.owed.setdefault(red.gate, self.store.prospective(self.tip, {}))
-        self.run.remark(
-            f"{red.check} fails, and {', '.join(coming)} is still to come: {red.subject}"
-        )
-        return True
-
-    # ------------------------------------------------------------------------ the end
-
-    def outcomes(self, ended: bool, reason: str) -> dict[str, TaskOutcome]:
-        """Return how the plan's tasks stand; `reason` is why those that are not done did not."""
-        states = self.scheduler.states
-        return {
-            task: TaskOutcome(
-                _final(states[task], ended),
-                turn.asked,
-                turn.reason or (reason if _final(states[task], ended) is TaskState.FAILED else ""),
-                turn.usage,
-            )
-            for task, turn in self.turns.items()
-        }
-
-    def used(self) -> Iterator[tuple[str, int]]:
-        """Yield the answers, by task and attempt, that are in a commit or needed none."""
-        for task, state in self.scheduler.states.items():
-            if state is TaskState.DONE:
-                yield task, self.turns[task].asked
-
-    def release(self) -> None:
-        """Give up all claims."""
-        self.claims.release()
-
 
 def holds(error: AgentError) -> bool:
     """Whether other tasks of the model would meet the same, until a person has done something."""
     if error.kind is AgentErrorKind.RATE_LIMITED:
         return (error.retry_after or 0.0) > Policy().max_wait
     return error.kind in HOLDING
-
-
-def _in(task: str, parts: Sequence[Sequence[str]]) -> bool:
-    return any(task in part for part in parts)
-
-
-def _skipped(because: str) -> str:
-    return f"{because}, on which it depends, failed"
-
-
-def _final(state: TaskState, ended: bool) -> TaskState:
-    """Return how a task ended when its run did; an unfinished run keeps states as they are."""
-    if ended and state not in (TaskState.DONE, TaskState.SKIPPED):
-        return TaskState.FAILED
-    return state
