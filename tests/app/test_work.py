@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,37 @@ def test_ctrl_c_again_leaves_when_it_has_stopped_a_run(
     terminal.wait("was interrupted")
     terminal.type(CTRL_C)
     assert terminal.ended() == 130
+
+
+def test_ctrl_c_again_leaves_at_once_while_a_run_is_still_stopping(
+    make_repo: Callable[..., Path], open_app: Open, home: Path, tmp_path: Path
+) -> None:
+    """What a run waits for when it stops is a command's supervisor, which is made to hang here."""
+    started = tmp_path / "started"
+    tell = f"echo $PPID > {started}.new; mv {started}.new {started}"
+    command = f"[ -e {started} ] || {{ {tell}; sleep 600; }}"
+    gate = {"name": "slow", "command": command}
+    config = dump_yaml({"checks": {"commands": [gate]}})
+    root = make_repo({**FILES, ".mak/config.yaml": config}, "gated")
+    terminal = open_app(cwd=root)
+    terminal.type(f"/no-review{ENTER}rename function a.old to new{ENTER}")
+    terminal.wait(" slow judges 2 tasks  ")
+    terminal.until(started.is_file, "the command has not started")
+    supervisor = int(started.read_text())
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        terminal.type(CTRL_C)
+        terminal.wait("stopping; once more to stop at once")
+        assert "was interrupted" not in terminal.text
+        terminal.type(CTRL_C)
+        assert terminal.ended() == 130
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    assert "stopped at once; mak run --recover goes on" in terminal.text
+    assert git(root, "log", "--format=%s") == "base\n"
+    terminal = open_app(cwd=root)
+    terminal.type(f"/recover{ENTER}")
+    terminal.wait("gate     slow: passed", "2 of 2 tasks landed")
 
 
 def test_ctrl_c_at_a_review_stops_the_run(open_app: Open, home: Path) -> None:
