@@ -216,8 +216,13 @@ async def recover(store: Store, run_id: str, options: Options) -> Outcome:
         return await rounds.carry_out()
 
 
-async def make_plan(store: Store, request: str, options: Options) -> Review:
-    """Plan a request without carrying it out."""
+async def make_plan(
+    store: Store, request: str | Plan | tuple[str, str, Plan], options: Options
+) -> Review:
+    """Plan a request without carrying it out, or see what a plan comes to.
+
+    A request may come with a remark and the plan that it is about.
+    """
     store.hide(options.config.files)
     try:
         planner = _planner(options, _reach(options))
