@@ -63,6 +63,9 @@ def repository(work_dir: Path, settings: Settings | None) -> Iterator[Line]:
         return
     with store:
         yield Line(State.OK, "repository", f"{_kind(store)}, on {store.branch}")
+        if left := store.cut_off():
+            hint = "mak run --recover ends it, or any other run; leave lock and files as they are"
+            yield Line(State.WARN, "unfinished", left, hint)
         author = store.author()
         if author is None:
             yield Line(

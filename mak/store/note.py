@@ -35,6 +35,11 @@ def locking(repository: Repository) -> Iterator[Callable[[], None]]:
         file.unlink(missing_ok=True)
 
 
+def is_left(git_dir: Path) -> bool:
+    """Whether there is a note: of a wave under way, or of one whose process died."""
+    return _file(git_dir).exists()
+
+
 def drop_stale_lock(git_dir: Path) -> bool:
     """Remove the lock that a dead process left, if its note says so; return whether it did.
 

@@ -17,7 +17,7 @@ from pygit2.enums import SortMode
 
 from mak.errors import MakBug, StoreError, UsageError
 from mak.model import Lock
-from mak.store import locks, signing
+from mak.store import locks, note, refs, signing
 from mak.store.cache import SqliteCache
 from mak.store.entries import Entries
 from mak.store.ground import Ground
@@ -405,6 +405,19 @@ class Store(Ground):
     def scratch(self, links: Sequence[str] = ()) -> AbstractContextManager[Scratch]:
         """Make a copy of the tree to run commands in; see `mak.store.scratch`."""
         return scratch(self.repository, self.tip(), links)
+
+    def cut_off(self) -> str:
+        """Return what a process that died left half done of a wave; empty: nothing."""
+        state = self.state.read()[1]
+        if not note.is_left(self.repository.git_dir) and state.wave is None:
+            return ""
+        if not self.wave_lock.acquire():
+            return ""  # somebody is at it
+        self.wave_lock.release()
+        lock = refs.lock_path(self.repository, self.repository.branch_ref)
+        title = str((state.wave or {}).get("title", "")) or "a wave"
+        held = f", and Git cannot commit while {lock} is there" if lock.exists() else ""
+        return f"{title} was cut off half way{held}"
 
     def recover(self) -> list[str]:
         """Finish, or take back, a wave that a dead process left half done; say what was done."""

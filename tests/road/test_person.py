@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mak.cli.main import main
 from mak.errors import MakError, RepositoryRefused
 from mak.events import (
     ReplyParked,
@@ -442,6 +443,24 @@ def test_an_edit_between_kill_and_recovery_is_kept(road, phase, old, path):
         outcome = road.recover()
     assert outcome.state is RunState.DONE
     assert git(road.root, "show", "HEAD:a.py") == A.replace("return 1", "return 10")
+
+
+@pytest.mark.parametrize(("phase", "title"), [("P2", "a wave"), ("P4", "wave 1 of r")])
+def test_what_a_kill_leaves_is_told_and_goes_with_the_next_run(road, capsys, phase, title):
+    """Until then Git refuses to commit and says to remove a lock, which is the wrong advice."""
+    script = {"t": [reply(edited("n1", TEN))]}
+    assert road.killed(phase, [task("t", "a.py::one")], script) == -signal.SIGKILL
+    lock = road.root / ".git/refs/heads/main.lock"
+    with pytest.raises(AssertionError):
+        git(road.root, "commit", "-q", "--allow-empty", "-m", "mine")
+    assert main(["doctor", "--work-dir", str(road.root)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"{title}" in told and "cut off half way" in told and str(lock) in told.replace(" ", "")
+    assert "mak run --recover" in told and lock.exists()
+    assert road.recover().state is RunState.DONE
+    assert not lock.exists()
+    assert main(["doctor", "--work-dir", str(road.root)]) == 0
+    assert "unfinished" not in capsys.readouterr().out
 
 
 def test_what_a_killed_run_deleted_stays_deleted_when_it_is_recovered(road):
