@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mak.cli import terminal
-from mak.cli.interrupt import ignored
+from mak.cli.interrupt import foreground
 from mak.errors import UsageError
 from mak.model import Plan
 
@@ -85,15 +84,14 @@ def _run_editor(path: Path) -> bool:
         terminal.write_note("no editor found: set EDITOR", "red")
         return False
     try:
-        with ignored():
-            # stdout may be a pipe that wants data.
-            done = subprocess.run([*command, str(path)], stdout=sys.stderr.fileno(), check=False)
+        # stdout may be a pipe that wants data.
+        code = foreground([*command, str(path)], sys.stderr.fileno())
     except OSError as error:
         terminal.write_note(f"starting {command[0]}: {(error.strerror or '').lower()}", "red")
         return False
-    if done.returncode:
-        terminal.write_note(f"{command[0]} ended with {done.returncode}", "red")
-    return done.returncode == 0
+    if code:
+        terminal.write_note(f"{command[0]} ended with {code}", "red")
+    return code == 0
 
 
 def _editor() -> list[str]:

@@ -6,8 +6,9 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -61,19 +62,35 @@ class Interrupts:
         return anyio.run(main)
 
 
-@contextmanager
-def ignored() -> Iterator[None]:
-    """Let Ctrl-C go to a program that runs in the foreground, as an editor.
+def foreground(command: Sequence[str], stdout: int) -> int:
+    """Run a program in the foreground, as an editor, and return its exit code; raise OSError.
 
-    The program itself starts with the default: an ignored signal would be inherited, a handler is
-    not.
+    Ctrl-C is the program's own business: it starts with the default, since a handler is not
+    inherited. SIGTERM is for us: it ends the program, and then stops what would be stopped without.
     """
+    former = signal.getsignal(signal.SIGTERM)
+    program: subprocess.Popen[bytes] | None = None
+    asked = False
 
     def leave(number: int, frame: FrameType | None) -> None:
         pass
 
-    with _handling(leave, (signal.SIGINT,)):
-        yield
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        if program is not None:
+            program.terminate()
+        if callable(former):
+            former(number, frame)
+
+    with _handling(leave, (signal.SIGINT,)), _handling(end, (signal.SIGTERM,)):
+        with subprocess.Popen(command, stdout=stdout) as program:
+            if asked:
+                program.terminate()
+            code = program.wait()
+    if asked and former is signal.SIG_DFL:
+        signal.raise_signal(signal.SIGTERM)
+    return code
 
 
 @contextmanager

@@ -55,6 +55,17 @@ print("result", Interrupts(lambda text: None).run(work), flush=True)
 sys.stdout.flush()
 """
 
+EDITING = """
+import anyio, sys
+from mak.cli.interrupt import Interrupts, foreground
+
+async def work():
+    print("ended with", foreground(["sh", "-c", "echo ready; exec sleep 60"], 1), flush=True)
+    await anyio.sleep(60)
+
+print("result", Interrupts(lambda text: None).run(work))
+"""
+
 STUCK = """
 import anyio, time
 from mak.cli.interrupt import Interrupts
@@ -165,3 +176,14 @@ def _own_terminal() -> None:
 
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_sigterm_while_an_editor_is_open_ends_the_editor_and_the_work() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", EDITING], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    assert out == "ended with -15\nresult None\n"
