@@ -24,6 +24,7 @@ from app import logs
 from app.catchup import catch_up
 from app.dispatch import Dispatch
 from app.queue import Queue
+from app.runs import Runs
 from app.server import server
 from app.settings import Mode, Settings, read
 from app.web import application
@@ -87,7 +88,7 @@ def _serve(
     settings: Settings, queue: Queue, app: AppApi, environment: Mapping[str, str] | None
 ) -> None:
     """Serve, with a worker beside it when there is an environment to start it with."""
-    service = application(settings, queue)
+    service = application(settings, queue, Runs(settings, app).show)
     inner = service.router.lifespan_context
 
     @asynccontextmanager

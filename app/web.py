@@ -12,7 +12,7 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -29,6 +29,8 @@ from app.queue import Arrival, Put, Queue
 from app.settings import Settings
 from mak.errors import GitHubError
 from mak.github.events import WEBHOOKS, Event, InstallationChanged, Pinged, read, wakes
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 _LOG = logging.getLogger("app.web")
 #: GitHub sends no more.
@@ -185,8 +187,8 @@ class Health:
         return JSONResponse({"status": "ok", **shown})
 
 
-def application(settings: Settings, queue: Queue) -> Starlette:
-    """Return the service."""
+def application(settings: Settings, queue: Queue, runs: Endpoint | None = None) -> Starlette:
+    """Return the service, with pages of runs where there is somebody to make them."""
     inbox = Inbox(queue.put)
     webhooks, health = Webhooks(settings, inbox), Health(queue)
 
@@ -202,11 +204,11 @@ def application(settings: Settings, queue: Queue) -> Starlette:
             with suppress(asyncio.CancelledError):
                 await writing
 
-    return Starlette(
-        lifespan=lifespan,
-        routes=[
-            Route("/github/webhook", webhooks.receive, methods=["POST"]),
-            Route("/healthz", health.alive),
-            Route("/readyz", health.ready),
-        ],
-    )
+    routes = [
+        Route("/github/webhook", webhooks.receive, methods=["POST"]),
+        Route("/healthz", health.alive),
+        Route("/readyz", health.ready),
+    ]
+    if runs is not None:
+        routes.append(Route("/runs/{owner}/{name}/{run}", runs))
+    return Starlette(lifespan=lifespan, routes=routes)
