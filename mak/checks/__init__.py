@@ -38,7 +38,7 @@ from mak.checks.protected import protected as protected_reason
 from mak.checks.trees import Files, Trees, introduced
 from mak.checks.view import View
 from mak.model import Finding, NodeId
-from mak.source import SourceFile, Sources, complaint
+from mak.source import SourceFile, Sources
 from mak.source.collector import paused
 from mak.source.facts import BindingKind
 from mak.source.names import Reference, references
@@ -149,8 +149,7 @@ def _check_trees(
 def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
     """Return what the checks find in a tree by itself; its files are shared out to the cores."""
     trees = Trees(None, tree, ())
-    trees.after.graph.load()
-    trees.after.names.index.mentioning("")  # reads the words of every file
+    trees.after.names.index.read()
     paths = trees.after.graph.paths
     of_all = [check for check in chosen if check.rule is None and check.looks_beyond]
     of_one = [check for check in chosen if check not in of_all]
@@ -164,9 +163,20 @@ def _check_tree(tree: Sources, chosen: Sequence[Check]) -> list[Finding]:
         return [finding for check in of_one for finding in _judged(check, change, trees)]
 
     cores = min(_CORES, _cores(), len(paths) // _SHARE + 1)
-    found = [f for some in forked(judge, [paths[n::cores] for n in range(cores)]) for f in some]
+    found = [f for some in forked(judge, _shares(trees.after, paths, cores)) for f in some]
     change = _change(trees, ())
     return found + [finding for check in of_all for finding in _judged(check, change, trees)]
+
+
+def _shares(view: View, paths: Sequence[str], count: int) -> list[list[str]]:
+    """Split paths into shares of about the same work: neighbours, who ask about the same names."""
+    work = [1 + len(facts.chains) if (facts := view.facts(path)) else 1 for path in paths]
+    total, done = sum(work), 0
+    shares: list[list[str]] = [[] for _ in range(count)]
+    for path, own in zip(paths, work, strict=True):
+        shares[done * count // total].append(path)
+        done += own
+    return shares
 
 
 #: Processes that judge a tree, at most, and the files that one is worth.
@@ -205,7 +215,7 @@ def _is_odd(view: View, path: str) -> bool:
     The others need no nodes, and to cut a file takes as long as to judge it.
     """
     facts = view.facts(path)
-    if facts is None or complaint(view.data(path)) is not None:
+    if facts is None or not view.names.index.compiles(path):
         return True
     defined = Counter((b.scope, b.name) for b in facts.bindings if b.kind in _DEFINED)
     return any(

@@ -18,6 +18,8 @@ from mak.source.resolve import Thing
 
 #: Keys as they stand at the beginning of a line, with its indentation, or of a table.
 _KEY = re.compile(rb"""(^[ \t]*|[{,][ \t]*)("[^"\n]*"|'[^'\n]*'|\d+)[ \t]*:""", re.MULTILINE)
+#: How a key ends, colon first, which is found quickly; without two there are no two keys.
+_ENDS = re.compile(rb""":(?<=["'\d \t]:)""")
 #: Lines that may register something at module level.
 _REGISTERS = re.compile(
     rb"""^(?:@?[\w.]*register\w*\(\s*["']|[\w.]+\[["'][^\n]*\]\s*=[^=])""", re.MULTILINE | re.I
@@ -37,6 +39,8 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
 
 def _may_repeat(data: bytes) -> bool:
     """Whether two keys of one table may be alike, by how the lines look."""
+    if len(_ENDS.findall(data)) < 2:
+        return False
     last: dict[tuple[bytes, bytes], int] = {}
     for match in _KEY.finditer(data):
         before, key = match.groups()

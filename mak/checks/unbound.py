@@ -71,13 +71,10 @@ def _used(facts: Facts) -> set[str]:
 
 
 def _unbound_uses(view: View, path: str, facts: Facts, name: str) -> Iterator[int]:
-    for use in facts.uses(name):
-        start = use.starts[0]
-        if use.names[0] != name or start < 0 or facts.is_local(use.scope, name):
-            continue
+    for scope, start in facts.free(name):
         names = view.names
-        if names.lookup(path, use.scope, name, start) is None and not names.is_ambiguous(
-            path, use.scope, name, start
+        if names.lookup(path, scope, name, start) is None and not names.is_ambiguous(
+            path, scope, name, start
         ):
             yield start
 

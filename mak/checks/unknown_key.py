@@ -16,7 +16,11 @@ from mak.source.facts import BindingKind, Context, Guard, Use
 from mak.source.graph.members import is_open
 from mak.source.resolve import Variable
 
-_LOOKUP = re.compile(rb"""([^\W\d]\w*)\[(?:"[^"\n]*"|'[^'\n]*')\]""")
+#: A bracket first, which the scanner finds quickly; then what stands before it.
+_LOOKUP = re.compile(rb"""\[(?<=\w\[)(?:"[^"\n]*"|'[^'\n]*')\]""")
+_NAMED = re.compile(rb"[^\W\d]\w*\Z")
+#: Bytes before a bracket in which its name is looked for; no name is longer.
+_LONGEST = 250
 #: Methods of a dictionary that leave it as it is and hand out nothing that changes it.
 _READING = frozenset({"get", "items", "keys", "values", "copy"})
 #: Functions that only look at what they are given.
@@ -29,8 +33,7 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
     facts = view.facts(path)
     if facts is None:
         return
-    for word in sorted(set(_LOOKUP.findall(view.data(path)))):
-        name = word.decode()
+    for name in sorted(_asked(view.data(path))):
         for use in facts.uses(name):
             if use.names[-1] != name or use.context is not Context.LOAD or use.call is not None:
                 continue
@@ -54,6 +57,16 @@ def _problems(view: View, path: str) -> Iterator[Problem]:
                 view.definition(table),
                 name,
             )
+
+
+def _asked(data: bytes) -> set[str]:
+    """Return the names that stand before a string in brackets."""
+    found = set()
+    for match in _LOOKUP.finditer(data):
+        before = _NAMED.search(data[max(0, match.start() - _LONGEST) : match.start()])
+        if before is not None:
+            found.add(before[0].decode())
+    return found
 
 
 def _table(view: View, path: str, use: Use) -> Variable | None:

@@ -23,6 +23,25 @@ def paused() -> Iterator[None]:
 
 
 @contextmanager
+def at_once() -> Iterator[None]:
+    """Collect nothing while the block runs, and count what it leaves as old.
+
+    For a command whose answer is the last that it does: what it knows is not looked through once
+    more for garbage before the process ends.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            if not gc.get_freeze_count():  # else somebody keeps frozen what is not ours to thaw
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+@contextmanager
 def calm() -> Iterator[None]:
     """Collect rarely while the block runs, and never what is there before it.
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 
 from mak.source.file import FUNCTIONS, SourceFile, changed_functions
 from mak.source.python import why
+from mak.source.python_ast import parsed
 from mak.source.text import indent_of
 
 #: Answers that stay in memory; one is a few dozen bytes.
@@ -30,7 +31,7 @@ def complaint(data: bytes) -> tuple[str, int] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(data, "<source>", "exec", dont_inherit=True)
+            _compile(data)
     except (RecursionError, MemoryError) as error:
         return why(error), 0  # depends on what is on the stack already
     except SyntaxError as error:
@@ -41,6 +42,17 @@ def complaint(data: bytes) -> tuple[str, int] | None:
     if len(_known) > _KEPT:
         _known.popitem(last=False)
     return found
+
+
+def _compile(data: bytes) -> None:
+    tree = parsed(data)
+    if tree is not None:
+        try:
+            compile(tree, "<source>", "exec", dont_inherit=True)
+            return
+        except (RecursionError, MemoryError):
+            pass  # a tree of Python's objects is read with less depth to spare than the text
+    compile(data, "<source>", "exec", dont_inherit=True)
 
 
 def still_compiles(before: SourceFile, after: SourceFile) -> bool:

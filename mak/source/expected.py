@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from mak.source.facts import Guard
 
@@ -47,12 +48,15 @@ def looked_at(test: ast.expr) -> int:
 def expected(call: ast.Call) -> int:
     """Return what a context manager, or a call that runs a function, expects to go wrong."""
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    return int(Guard.ALL) if _expects(name) else 0
+
+
+@lru_cache(4096)
+def _expects(name: str) -> bool:
     lowered = name.lower()
-    if any(word in lowered for word in _EXPECTING) or name.startswith(
+    return any(word in lowered for word in _EXPECTING) or name.startswith(
         ("assertRaises", "failUnless")
-    ):
-        return int(Guard.ALL)
-    return 0
+    )
 
 
 def is_skip(decorator: tuple[str, ...]) -> bool:

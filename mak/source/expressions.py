@@ -59,6 +59,9 @@ _CONTEXTS: dict[type, Context] = {
 }
 
 
+_LOAD = ast.Load()
+
+
 def dotted(node: ast.expr) -> tuple[str, ...] | None:
     """Return ``a.b.c`` as a tuple; None for any other expression."""
     parts: list[str] = []
@@ -277,43 +280,40 @@ class Expressions:
 
     def expression(self, node: ast.expr, scope: int, flags: int = 0) -> None:
         """Walk an expression, noting every use in it."""
-        stack: list[tuple[ast.AST, int]] = [(node, scope)]
+        stack: list[tuple[Any, int]] = [(node, scope)]
         loads, at, token = self.loads, self.at, self.positions.token
         while stack:
             item, scope = stack.pop()
             kind = type(item)
             if kind is ast.Name:
-                name = cast(ast.Name, item)
-                start = token(name.id, at(name.lineno, name.col_offset))
-                flat = loads.get(name.id)
+                start = token(item.id, at(item.lineno, item.col_offset))
+                flat = loads.get(item.id)
                 if flat is None:
-                    loads[name.id] = [scope, start]
+                    loads[item.id] = [scope, start]
                 else:
                     flat.append(scope)
                     flat.append(start)
             elif kind is ast.Constant:
-                value = cast(ast.Constant, item).value
+                value = item.value
                 if type(value) is str and "." in value:
-                    self._text(cast(ast.Constant, item), value, False)
+                    self._text(item, value, False)
             elif kind is ast.Attribute:
-                self._chain(cast(ast.Attribute, item), scope, None, stack)
+                self._chain(item, scope, None, stack)
             elif kind is ast.Call:
-                self._call(cast(ast.Call, item), scope, stack)
+                self._call(item, scope, stack)
             elif kind is ast.Lambda:
-                self._lambda(cast(ast.Lambda, item), scope, stack)
+                self._lambda(item, scope, stack)
             elif kind in _COMPREHENSIONS:
-                self._comprehension(cast(ast.ListComp, item), scope, flags, stack)
+                self._comprehension(item, scope, flags, stack)
             elif kind is ast.NamedExpr:
-                self._walrus(cast(ast.NamedExpr, item), scope, flags, stack)
+                self._walrus(item, scope, flags, stack)
             elif kind is ast.Subscript:
-                self._subscript(cast(ast.Subscript, item), scope, stack)
+                self._subscript(item, scope, stack)
             else:
-                for field in item._fields:
+                for field in _PARTS.get(kind) or _parts(kind):
                     child = getattr(item, field)
-                    if isinstance(child, list):
-                        for entry in child:
-                            if isinstance(entry, ast.AST):
-                                stack.append((entry, scope))
+                    if type(child) is list:
+                        stack += [(entry, scope) for entry in child if isinstance(entry, ast.AST)]
                     elif isinstance(child, ast.expr):
                         stack.append((child, scope))
 
@@ -322,11 +322,11 @@ class Expressions:
         node: ast.expr,
         scope: int,
         call: Call | None,
-        stack: list[tuple[ast.AST, int]],
+        stack: list[tuple[Any, int]],
     ) -> None:
         """Note a dotted use; what it hangs on goes onto the stack."""
         at, token = self.at, self.positions.token
-        context = _CONTEXTS[type(getattr(node, "ctx", None) or ast.Load())]
+        context = _CONTEXTS[type(getattr(node, "ctx", _LOAD))]
         names: list[str] = []
         starts: list[int] = []
         encoding = self.positions.encoding
@@ -358,7 +358,7 @@ class Expressions:
         starts.reverse()
         self.chains.append(Use(scope, tuple(names), tuple(starts), context, call, base))
 
-    def _call(self, node: ast.Call, scope: int, stack: list[tuple[ast.AST, int]]) -> None:
+    def _call(self, node: ast.Call, scope: int, stack: list[tuple[Any, int]]) -> None:
         star = double = False
         positional = 0
         keywords: list[tuple[str, int]] = []
@@ -394,7 +394,7 @@ class Expressions:
         scope: int,
         call: Call,
         args: Sequence[ast.expr],
-        stack: list[tuple[ast.AST, int]],
+        stack: list[tuple[Any, int]],
     ) -> Sequence[ast.expr]:
         """Look closer at calls that name things in their arguments; return what is left to walk."""
         if last in _DYNAMIC and isinstance(node.func, ast.Name):
@@ -417,7 +417,7 @@ class Expressions:
                     self.annotation(keyword.value, scope)
         return args
 
-    def _subscript(self, node: ast.Subscript, scope: int, stack: list[tuple[ast.AST, int]]) -> None:
+    def _subscript(self, node: ast.Subscript, scope: int, stack: list[tuple[Any, int]]) -> None:
         stack.append((node.slice, scope))
         stack.append((node.value, scope))
         key = node.slice
@@ -433,7 +433,7 @@ class Expressions:
         if len(value) <= _LONGEST_TEXT and _NAMING.fullmatch(value):
             self.texts.append(Text(value, self.at(node.lineno, node.col_offset), dynamic))
 
-    def _lambda(self, node: ast.Lambda, scope: int, stack: list[tuple[ast.AST, int]]) -> None:
+    def _lambda(self, node: ast.Lambda, scope: int, stack: list[tuple[Any, int]]) -> None:
         inner = self.open(
             ScopeKind.LAMBDA, scope, "", self.positions.start(node), self.positions.end(node)
         )
@@ -445,7 +445,7 @@ class Expressions:
         node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
         scope: int,
         flags: int,
-        stack: list[tuple[ast.AST, int]],
+        stack: list[tuple[Any, int]],
     ) -> None:
         start, end = self.positions.start(node), self.positions.end(node)
         inner = self.open(ScopeKind.COMPREHENSION, scope, "", start, end)
@@ -460,7 +460,7 @@ class Expressions:
             stack.append((node.elt, inner))
 
     def _walrus(
-        self, node: ast.NamedExpr, scope: int, flags: int, stack: list[tuple[ast.AST, int]]
+        self, node: ast.NamedExpr, scope: int, flags: int, stack: list[tuple[Any, int]]
     ) -> None:
         stack.append((node.value, scope))
         holder = scope
@@ -469,6 +469,15 @@ class Expressions:
         end = self.positions.end(node)
         hint, hinted = valued(node.value)
         self.target(node.target, holder, end, flags | _CONDITIONAL, hint, hinted)
+
+
+#: The fields of each kind of node that may hold expressions.
+_PARTS: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def _parts(kind: type[ast.AST]) -> tuple[str, ...]:
+    found = tuple(field for field in kind._fields if field not in ("ctx", "op", "ops"))
+    return _PARTS.setdefault(kind, found)
 
 
 def _callee(node: ast.Call) -> tuple[str, ...]:

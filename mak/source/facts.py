@@ -371,6 +371,20 @@ class Facts:
             yield Use(flat[i], (name,), (flat[i + 1],))
         yield from self._chained.get(name, ())
 
+    def free(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield scope and offset of the uses that begin with `name`, where it is not local."""
+        local: dict[int, bool] = {}
+        flat = self.loads.get(name, ())
+        pairs = [*zip(flat[::2], flat[1::2], strict=True)]
+        for use in self._chained.get(name, ()):
+            if use.names[0] == name:
+                pairs.append((use.scope, use.starts[0]))
+        for scope, start in pairs:
+            if scope not in local:
+                local[scope] = self.is_local(scope, name)
+            if start >= 0 and not local[scope]:
+                yield scope, start
+
     @cached_property
     def _imported(self) -> dict[str, list[Import]]:
         imported: dict[str, list[Import]] = defaultdict(list)

@@ -7,6 +7,7 @@ files that spell it.
 from __future__ import annotations
 
 import re
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import TypeVar
 
 from mak.source import facts as facts_
 from mak.source.collector import paused
+from mak.source.compiled import complaint
 from mak.source.facts import Facts
 from mak.source.modules import Modules
 from mak.source.rescan import rescan
@@ -23,7 +25,10 @@ from mak.source.tree import Sources
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][0-9A-Za-z_\x80-\xff]*")
 _SUFFIXES = (".py", ".pyi")
-_FACTS = f"facts-{facts_.VERSION}"
+#: What is kept depends on what the running Python can parse and compile.
+_PYTHON = "{}.{}".format(*sys.version_info[:2])
+_FACTS = f"facts-{facts_.VERSION}-{_PYTHON}"
+_COMPILES = f"compiles-1-{_PYTHON}"
 _WORDS = "words-1"
 #: Files whose facts stay in memory; a big repository has a few thousand.
 _KEPT = 4096
@@ -48,6 +53,7 @@ class _Memo(OrderedDict[str, T]):
 
 _facts: _Memo[Facts | None] = _Memo(_KEPT)
 _words: _Memo[bytes] = _Memo(64 * _KEPT)
+_compiles: _Memo[bool] = _Memo(64 * _KEPT)
 
 
 class Index:
@@ -76,6 +82,21 @@ class Index:
         blobs = {self.sources.blob(path): path for path in paths}
         wanted = {blob: path for blob, path in blobs.items() if blob not in _facts}
         self._fill(wanted, _facts, _FACTS, self._scan, _write, _read)
+
+    def read(self) -> None:
+        """Read everything about every file at once: facts, words, and whether it compiles."""
+        files = {blob: path for path, blob in self._blobs.items()}
+        cold = {blob: path for blob, path in files.items() if blob not in _facts}
+        # What the cache does not know is compiled while its syntax tree is at hand.
+        self._fill(cold, _facts, _FACTS, self._scan_and_compile, _write, _read)
+        unknown = {blob: path for blob, path in files.items() if blob not in _compiles}
+        self._fill(unknown, _compiles, _COMPILES, self._compile, _of_bool, bool)
+        self.mentioning("")
+        self._asked = _MANY
+
+    def compiles(self, path: str) -> bool:
+        """Whether the running Python compiles a file, which `read` has seen."""
+        return _compiles[self.sources.blob(path)]
 
     def mentioning(self, name: str) -> list[str]:
         """Return the files that hold `name` as a word, also in comments and strings."""
@@ -144,6 +165,14 @@ class Index:
         except SyntaxError:
             return None
 
+    def _scan_and_compile(self, path: str) -> Facts | None:
+        facts = self._scan(path)
+        self._compile(path)
+        return facts
+
+    def _compile(self, path: str) -> bool:
+        return complaint(self.sources.data(path)) is None
+
     def _spell(self, path: str) -> bytes:
         words: Sequence[bytes] = sorted(set(_WORD.findall(self.sources.data(path))))
         return b"\n%b\n" % b"\n".join(words)
@@ -161,6 +190,10 @@ def _modules_of(paths: tuple[str, ...]) -> tuple[tuple[str, ...], Modules]:
 
 #: The last few sets of paths, each with its Python files and modules.
 _trees: deque[tuple[tuple[str, ...], tuple[str, ...], Modules]] = deque(maxlen=4)
+
+
+def _of_bool(value: bool) -> bytes:
+    return b"1" if value else b""
 
 
 def _write(facts: Facts | None) -> bytes:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from mak.source.facts import UNPLACED
-
-_NEWLINE = re.compile(rb"\r\n|\n|\r")
 
 
 class Positions:
@@ -17,15 +16,24 @@ class Positions:
         bom = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         self.data = data
         self.encoding = "utf-8" if encoding == "utf-8-sig" else encoding
-        self.starts = [bom, *(match.end() for match in _NEWLINE.finditer(data))]
+        starts = [0, *accumulate(map(len, data.splitlines(keepends=True)))]
+        starts[0] = bom
+        self.starts = starts
         #: Whether columns, which count UTF-8 bytes, are offsets into the line.
-        self.plain = self.encoding in ("utf-8", "ascii") or data.isascii()
+        plain = self.encoding in ("utf-8", "ascii") or data.isascii()
+        #: The offset of a position (line, column) that the parser reported.
+        self.at: Callable[[int, int], int] = (
+            (lambda line, column: starts[line - 1] + column) if plain else self._recoded
+        )
+        is_there, coded = data.startswith, self.encoding
+        #: The offset where a name stands as it is spelled, else `UNPLACED`.
+        self.token: Callable[[str, int], int] = lambda name, start: (
+            start if is_there(name.encode(coded), start) else UNPLACED
+        )
 
-    def at(self, line: int, column: int) -> int:
-        """Return the offset of a position that the parser reported."""
+    def _recoded(self, line: int, column: int) -> int:
+        """Return the offset where columns count other bytes than the file has."""
         start = self.starts[line - 1]
-        if self.plain:
-            return start + column
         end = self.starts[line] if line < len(self.starts) else len(self.data)
         text = self.data[start:end].decode(self.encoding)
         return start + len(text.encode()[:column].decode().encode(self.encoding))
@@ -37,7 +45,3 @@ class Positions:
     def end(self, node: Any) -> int:
         """Return where a node ends."""
         return self.at(node.end_lineno, node.end_col_offset)
-
-    def token(self, name: str, start: int) -> int:
-        """Return `start` when `name` stands there as it is spelled, else `UNPLACED`."""
-        return start if self.data.startswith(name.encode(self.encoding), start) else UNPLACED

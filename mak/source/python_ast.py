@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -22,14 +23,29 @@ _PLAIN = re.compile(rb"[ \t\x0c]*((?:async def|def|class) [^#'\"\\]*[^\s#'\"\\])
 KEPT = 32
 
 
-@lru_cache(KEPT)
+_kept: OrderedDict[bytes, ast.Module] = OrderedDict()
+
+
 def parse(data: bytes) -> ast.Module:
     """Parse Python source; no warning about the analysed code escapes.
 
     The tree belongs to all who ask and is not to be changed. Raises SyntaxError, ValueError (NUL),
     RecursionError or MemoryError.
     """
-    return _parse(data)
+    tree = parsed(data)
+    if tree is None:
+        tree = _kept[data] = _parse(data)
+        if len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return tree
+
+
+def parsed(data: bytes) -> ast.Module | None:
+    """Return the tree of Python source if it was parsed lately; it is not to be changed."""
+    tree = _kept.get(data)
+    if tree is not None:
+        _kept.move_to_end(data)
+    return tree
 
 
 @lru_cache(32)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mak.source.expressions import SUPER
 from mak.source.facts import (
@@ -37,9 +38,11 @@ class Module:
     path: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Variable:
-    """A name in a scope of a file: of the module (0), a class or a function."""
+class Variable(NamedTuple):
+    """A name in a scope of a file: of the module (0), a class or a function.
+
+    A tuple, unlike the other things, because it is looked up more often than all of them.
+    """
 
     path: str
     scope: int
@@ -105,6 +108,7 @@ class Names:
         self.modules = self.index.modules
         self._meant: dict[Variable, frozenset[Thing]] = {}
         self._lineages: dict[Variable, Lineage] = {}
+        self._classes: dict[Variable, Definition | None] = {}
         #: Variables whose value is being looked for.
         self._asked: set[Variable] = set()
         self._memos: dict[str, dict[object, object]] = {}
@@ -387,11 +391,14 @@ class Names:
         """Return the class that a variable is, if it is nothing else."""
         if not isinstance(thing, Variable):
             return None
-        facts = self.facts(thing.path)
-        bound = facts.bound(thing.scope, thing.name) if facts is not None else ()
-        if facts is None or len(bound) != 1 or bound[0].kind is not BindingKind.CLASS:
-            return None
-        return facts.definitions[bound[0].detail]
+        if thing not in self._classes:
+            facts = self.facts(thing.path)
+            bound = facts.bound(thing.scope, thing.name) if facts is not None else ()
+            is_class = len(bound) == 1 and bound[0].kind is BindingKind.CLASS
+            self._classes[thing] = (
+                facts.definitions[bound[0].detail] if facts is not None and is_class else None
+            )
+        return self._classes[thing]
 
     def enclosing_class(self, path: str, scope: int) -> Variable | None:
         """Return the class whose method `scope` is in, looking outwards through functions."""

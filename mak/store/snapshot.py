@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -186,14 +187,23 @@ class Snapshots:
 
 
 def reader(repository: Repository, *sides: Snapshot) -> Callable[[str], bytes]:
-    """Return a function from the ids of the blobs of snapshots to their bytes."""
+    """Return a function from the ids of the blobs of snapshots to their bytes.
+
+    What it read last is kept, up to `_KEPT` bytes: Git unpacks a text anew each time, and a rule
+    about a tree asks for the same ones again and again.
+    """
+    kept: OrderedDict[str, bytes] = OrderedDict()
+    size = 0
     texts = {oid: data for side in sides for oid, data in side.texts.items()}
 
     def read(oid: str) -> bytes:
+        nonlocal size
         if oid in texts:
             return texts[oid]
+        if oid in kept:
+            return kept[oid]
         try:
-            return repository.handle.odb.read(oid)[1]
+            data = repository.handle.odb.read(oid)[1]
         except (KeyError, ValueError, pygit2.GitError) as error:
             path = next((p for side in sides for p, o in side.entries.items() if o == oid), oid)
             if repository.is_partial:
@@ -202,8 +212,17 @@ def reader(repository: Repository, *sides: Snapshot) -> Callable[[str], bytes]:
                     hint=f"git cat-file blob {oid} >/dev/null gets it; git diff BASE, all of them",
                 ) from error
             raise StoreError(f"reading {path}: {error}", hint="git fsck") from error
+        kept[oid] = data
+        size += len(data)
+        while size > _KEPT:
+            size -= len(kept.popitem(last=False)[1])
+        return data
 
     return read
+
+
+#: Bytes of texts that a reader keeps at most.
+_KEPT = 64 << 20
 
 
 def _text(name: bytes) -> str | None:

@@ -87,11 +87,11 @@ def examine(args: Namespace) -> Report:
     """Check the change that arguments name; raises `UsageError` when it cannot be checked."""
     folder = work_dir(args)
     wanted = _wanted(args.select, args.ignore)
-    from mak.source.collector import paused
+    from mak.source.collector import at_once
     from mak.store import Store
 
     try:
-        with paused(), Store.open(folder, write=False) as store:
+        with at_once(), Store.open(folder, write=False) as store:
             if store.prefix and store.root is not None:
                 with Store.open(store.root, write=False) as whole:
                     return _report(whole, args, wanted)

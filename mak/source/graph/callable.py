@@ -44,6 +44,15 @@ class Callable_:
 
 def callable_of(names: Names, variable: Variable) -> Callable_ | None:
     """Return what a variable is called with, wherever it may be defined; None: not known."""
+    memo = names.memo("callable")
+    if variable not in memo:
+        memo[variable] = _callable_of(names, variable)
+    found = memo[variable]
+    assert found is None or isinstance(found, Callable_)
+    return found
+
+
+def _callable_of(names: Names, variable: Variable) -> Callable_ | None:
     facts = names.facts(variable.path)
     if facts is None:
         return None
