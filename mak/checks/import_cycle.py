@@ -20,9 +20,12 @@ def _findings(change: Change) -> Iterator[Finding]:
     trees = change.trees
     if trees is None:
         return
+    # Several circles may fail at one and the same place.
+    failed: set[tuple[str, str, str]] = set()
     if trees.before is None:
         for group in _groups(trees.after):
-            if len(group) > 1 and (found := _failing(trees.after, sorted(group))):
+            found = _failing(trees.after, sorted(group)) if len(group) > 1 else None
+            if found is not None and _is_new(found[1], failed):
                 yield _finding(trees, found[1].path, found[1].source, *found)
         return
     told: set[frozenset[str]] = set()
@@ -37,8 +40,16 @@ def _findings(change: Change) -> Iterator[Finding]:
                 continue
             told.add(modules)
             found = _failing(trees.after, way, trees.before)
-            if found is not None:
+            if found is not None and _is_new(found[1], failed):
                 yield _finding(trees, path, to, *found)
+
+
+def _is_new(failed: Failure, told: set[tuple[str, str, str]]) -> bool:
+    """Whether nothing was told yet about what fails; from now on it is."""
+    key = failed.path, failed.name, failed.source
+    is_new = key not in told
+    told.add(key)
+    return is_new
 
 
 def _failing(

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mak.source.facts import Facts, Flag, Import, ScopeKind
+from mak.source.facts import Context, Facts, Flag, Import, ScopeKind
+from mak.source.immediate import immediate
 from mak.source.names import node_at
-from mak.source.resolve import Names
+from mak.source.resolve import Module, Names
 
 
 class Loaded(NamedTuple):
@@ -30,6 +31,15 @@ class Loaded(NamedTuple):
         return bool(self.entry.flags & Flag.TRY)
 
 
+class Taken(NamedTuple):
+    """An attribute that is taken from a module of the repository while a file is imported."""
+
+    #: The module.
+    path: str
+    start: int
+    name: str
+
+
 class Failure(NamedTuple):
     """A name that is taken too early."""
 
@@ -39,6 +49,15 @@ class Failure(NamedTuple):
     name: str
     #: The module that it is taken from, and that is still being loaded.
     source: str
+
+
+#: What the interpreter has loaded before anything is imported, in a tree that is its library.
+_AT_START = tuple(
+    f"{name}.py"
+    for name in (
+        "_collections_abc _sitebuiltins abc codecs genericpath io ntpath os posixpath site stat"
+    ).split()
+)
 
 
 def loaded(names: Names, path: str) -> tuple[Loaded, ...]:
@@ -56,19 +75,21 @@ def loaded(names: Names, path: str) -> tuple[Loaded, ...]:
 
 def failure(names: Names, first: str) -> Failure | None:
     """Return what fails when a module is imported before any other; None: nothing for sure."""
-    done: set[str] = set()
+    done: set[str] = {*_AT_START}
     #: What is being loaded, innermost last, by how far it has got.
     reached: dict[str, int] = {}
     #: The same, with what is left of its imports, the next one last, and whether somebody expects
     #: that it cannot be loaded.
-    stack: list[tuple[str, list[Loaded], bool]] = []
+    stack: list[tuple[str, list[Loaded | Taken], bool]] = []
 
     def begin(wanted: str, tried: bool) -> bool:
         """Load the outermost that is missing for a module; return whether something is."""
         for path in _outer(names, wanted):
             if path not in done and path not in reached:
                 reached[path] = 0
-                stack.append((path, [*loaded(names, path)][::-1], tried))
+                steps: list[Loaded | Taken] = [*loaded(names, path), *_taken(names, path)]
+                steps.sort(key=_start, reverse=True)
+                stack.append((path, steps, tried))
                 return True
         return False
 
@@ -80,10 +101,15 @@ def failure(names: Names, first: str) -> Failure | None:
             del reached[path]
             done.add(path)
             continue
-        reached[path] = left[-1].start
-        if begin(left[-1].path, sheltered or left[-1].tried):
+        step = left[-1]
+        reached[path] = step.start
+        if isinstance(step, Loaded) and begin(step.path, sheltered or step.tried):
             continue
-        found = _too_early(names, path, left.pop(), reached)
+        left.pop()
+        if isinstance(step, Loaded):
+            found = _too_early(names, path, step, reached)
+        else:
+            found = _missing(names, path, step.start, step.name, step.path, reached)
         if found is not None and not sheltered:
             return found
     return None
@@ -128,6 +154,15 @@ def _too_early(names: Names, path: str, entry: Loaded, reached: dict[str, int]) 
         return None  # a module of a package, which is found without it
     if entry.entry.flags & (Flag.TRY | Flag.CONDITIONAL):
         return None
+    return _missing(names, path, entry.start, name, source, reached)
+
+
+def _missing(
+    names: Names, path: str, start: int, name: str, source: str, reached: dict[str, int]
+) -> Failure | None:
+    """Return that a module has not got as far as a name that it binds."""
+    if source not in reached or source == path:
+        return None
     facts = names.facts(source)
     bound = facts.bound(0, name) if facts is not None else ()
     if facts is None or not bound or facts.bound(0, "__getattr__"):
@@ -135,7 +170,44 @@ def _too_early(names: Names, path: str, entry: Loaded, reached: dict[str, int]) 
     at = reached[source]
     if any(b.since <= at or b.start <= at for b in bound) or any(s.start < at for s in facts.stars):
         return None
-    return Failure(path, entry.start, name, source)
+    return Failure(path, start, name, source)
+
+
+def _start(step: Loaded | Taken) -> int:
+    return step.start
+
+
+def _taken(names: Names, path: str) -> tuple[Taken, ...]:
+    """Return the attributes of imported modules that a file surely takes when it is imported."""
+    memo = names.memo("taken at once")
+    if path not in memo:
+        memo[path] = tuple(_taken_at_once(names, path))
+    found = memo[path]
+    assert isinstance(found, tuple)
+    return found
+
+
+def _taken_at_once(names: Names, path: str) -> Iterator[Taken]:
+    facts = names.facts(path)
+    plain = {e.path for e in loaded(names, path) if not e.tried}
+    surely: set[int] | None = None
+    for use in facts.chains if facts is not None and plain else ():
+        if not use.names[0] or min(use.starts) < 0 or not _runs(facts, use.scope):
+            continue
+        for position in range(1, len(use.names)):
+            found = names.receivers(path, use, position)
+            owner = next(iter(found)) if len(found) == 1 else None
+            if not isinstance(owner, Module):
+                break
+            name, start = use.names[position], use.starts[position]
+            if owner.path not in plain or names.modules.child(owner.path, name) is not None:
+                continue
+            if use.context is not Context.LOAD and position == len(use.names) - 1:
+                continue
+            if surely is None:
+                surely = set(immediate(names.sources.data(path)))
+            if use.starts[0] in surely:
+                yield Taken(owner.path, start, name)
 
 
 def _runs(facts: Facts | None, scope: int) -> bool:
