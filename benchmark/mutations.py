@@ -595,15 +595,23 @@ KINDS: dict[str, Callable[[Package, Module], Iterator[Mutation]]] = {
 
 
 def mutations(package: Package, kind: str, count: int, seed: int) -> list[Mutation]:
-    """Return up to `count` ways to break a package in one kind of way, from all over it."""
+    """Return up to `count` ways to break a package in one kind of way, from all over it.
+
+    One of each module first; where that does not make `count`, another one of each, and so on.
+    """
     make = KINDS[kind]
     paths = sorted(package.modules)
     random.Random(f"{seed} {kind}").shuffle(paths)
     found: list[Mutation] = []
-    for path in paths:
-        one = next(iter(make(package, package.modules[path])), None)
-        if one is not None:
-            found.append(one)
-        if len(found) == count:
-            break
+    left = [iter(make(package, package.modules[path])) for path in paths]
+    while left and len(found) < count:
+        rest = []
+        for more in left:
+            one = next(more, None)
+            if one is not None:
+                found.append(one)
+                rest.append(more)
+            if len(found) == count:
+                break
+        left = rest
     return found
