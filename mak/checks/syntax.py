@@ -1,7 +1,8 @@
 """The whole file compiles.
 
-Only the running interpreter can judge that. A file that it could not read before, because its
-syntax is newer or because it is no Python at all, is judged by whether it got worse.
+Only the running interpreter can judge that, and of syntax that is newer than itself not even that:
+such a file is right as far as anybody can tell. One that it could not read before, because it is no
+Python at all, is judged by whether it got worse.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from mak.model import Finding, NodeId
 from mak.source import SourceFile, complaint, still_compiles
 
 _SUFFIXES = (".py", ".pyi")
+_FOR_AGENTS = "send text that leaves the whole file valid"
+_FOR_PEOPLE = "correct it"
 
 
-def _is_no_worse(path: str, before: SourceFile | None, after: SourceFile) -> bool:
-    if before is None:
-        return after.newer
-    if complaint(before.data) is None:
+def _is_no_worse(before: SourceFile | None, after: SourceFile) -> bool:
+    if after.newer:
+        return True
+    if before is None or complaint(before.data) is None:
         return False
     return is_cut(after) or not is_cut(before)
 
@@ -32,7 +35,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         problem = complaint(after.data)
         if problem is None:
             continue
-        if _is_no_worse(path, before, after):
+        if _is_no_worse(before, after):
             continue
         reason, line = problem
         where = next((node.id for node in after.nodes if node.line <= line <= node.end_line), None)
@@ -41,8 +44,8 @@ def _findings(change: Change) -> Iterator[Finding]:
         yield Finding(
             CHECK.id,
             where or NodeId(path),
-            f"{path} does not compile{still}: {reason}{at}; send text that leaves the whole file "
-            "valid",
+            f"{path} does not compile{still}: {reason}{at}; "
+            + (_FOR_PEOPLE if change.by_person else _FOR_AGENTS),
             line,
         )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from mak.checks import CHECKS, check_trees
 from mak.cli import ignores
 from mak.cli.comparison import Comparison
+from mak.cli.reports.report import one_line
 from mak.model import Finding
 from mak.source import Sources
 from mak.source.language import Whole
@@ -66,6 +67,8 @@ def without_ignored(
         or not comments.covers(finding.check, finding.line)
     ]
     remarks = [
-        f"{path}:{line}: {remark}" for path in sorted(read) for line, remark in read[path].remarks
+        f"{one_line(path)}:{line}: {remark}"
+        for path in sorted(read)
+        for line, remark in read[path].remarks
     ]
     return left, remarks

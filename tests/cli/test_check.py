@@ -377,6 +377,53 @@ def test_a_worker_that_was_needed_leaves_nothing_to_complain_about(shop):
     assert "shop/new.py does not compile: " in done.stdout
 
 
+NEWER = "type Price[T] = list[T]\n"
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python knows the syntax")
+def test_syntax_newer_than_the_running_python_is_none_of_our_business(shop, check):
+    """A new file with it was let pass, and a file that came to use it was called broken."""
+    write(shop, {"shop/new.py": NEWER, "shop/prices.py": f"{PRICES}\n\n{NEWER}"})
+    assert places(check()) == []
+    assert places(check("--all")) == []
+    write(shop, {"shop/new.py": f"{NEWER}def total(:\n"})
+    assert places(check()) == ["shop/new.py:1"]
+
+
+def test_a_file_that_does_not_compile_is_not_told_to_carry_a_comment(shop, capsys):
+    write(shop, {"shop/new.py": "def price(:\n"})
+    assert main(["check"]) == 1
+    out = capsys.readouterr().out
+    assert "does not compile: invalid syntax, line 1; correct it\n" in out
+    assert "mak: ignore" not in out and "--exclude PATH" in out
+    write(shop, {"shop/prices.py": BROKEN})
+    assert main(["check"]) == 1
+    assert "# mak: ignore[unknown-import]" in capsys.readouterr().out
+
+
+def test_empty_repository_has_nothing_to_check(make_repo, monkeypatch, capsys):
+    monkeypatch.chdir(make_repo({}))
+    assert main(["check", "--all"]) == 0
+    assert capsys.readouterr().out == "Nothing to check: the working tree has no files\n"
+
+
+def test_name_of_a_file_that_breaks_lines_is_shown_in_one(shop, capsys):
+    name = "shop/a\n::error::b.py"
+    write(shop, {name: "from shop.prices import nothing  # mak: ignore[nonsense]\n"})
+    shown = r"shop/a\n::error::b.py"
+    for form in ("text", "markdown"):
+        assert main(["check", "--format", form]) == 1
+        out, err = capsys.readouterr()
+        assert shown in out and "\n::error::" not in out + err
+    assert main(["check", "--format", "github"]) == 1
+    out, err = capsys.readouterr()
+    assert "::error file=shop/a%0A%3A%3Aerror%3A%3Ab.py,line=1," in out
+    assert "\n::error::b" not in out + err
+    assert main(["check", "--format", "json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["path"] == name
+
+
 def test_nothing_is_loaded_that_speaks_to_a_model_or_the_network(shop):
     write(shop, {"shop/prices.py": BROKEN})
     heavy = ["anthropic", "openai", "httpx2", "pydantic", "libcst", "yaml", "rich"]

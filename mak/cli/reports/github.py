@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mak.cli.reports import text
-from mak.cli.reports.report import Report, title
-from mak.cli.terminal import clean
+from mak.cli.reports.report import Report, one_line, title
 from mak.model import Finding
 
 #: Errors of one step that GitHub shows.
@@ -34,7 +33,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"::stop-commands::{end}"
     for finding in others:
         where = f"{above}{finding.node.path}:{finding.line}"
-        yield clean(f"{where}: {finding.check}: {finding.message}").replace("\n", " ")
+        yield one_line(f"{where}: {finding.check}: {finding.message}")
     if others:
         yield f"::{end}::"
     more = len(report.findings) - SHOWN

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from mak.cli.reports import text
-from mak.cli.reports.report import Report, page
-from mak.cli.terminal import clean
+from mak.cli.reports.report import Report, one_line, page
 
 
 def write(report: Report) -> str:
@@ -17,18 +16,14 @@ def write(report: Report) -> str:
     lines = []
     for finding in report.findings:
         at = f":{finding.line}" if finding.line else ""
-        lines.append(_line(f"{finding.node.path}{at}: {finding.check}: {finding.message}"))
-        lines += (_line(f"    -> {place.path}:{place.line}") for place in finding.related)
-    head = ["### mak check", "", fenced([_line(text.summary(report))])]
+        lines.append(one_line(f"{finding.node.path}{at}: {finding.check}: {finding.message}"))
+        lines += (one_line(f"    -> {place.path}:{place.line}") for place in finding.related)
+    head = ["### mak check", "", fenced([one_line(text.summary(report))])]
     if not lines:
         return "\n".join(head)
     checks = dict.fromkeys(finding.check for finding in report.findings)
     pages = ", ".join(f"[{check}]({page(check)})" for check in checks)
     return "\n".join([*head, "", fenced(lines), "", f"What to do: {pages}"])
-
-
-def _line(text: str) -> str:
-    return clean(text).replace("\n", " ")
 
 
 def fenced(lines: list[str], language: str = "text") -> str:

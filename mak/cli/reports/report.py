@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mak import REPOSITORY
+from mak.cli.terminal import clean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,11 @@ class Report:
     #: The top folder of the repository; None: it is bare.
     root: Path | None = None
     remarks: tuple[str, ...] = ()
+
+
+def one_line(text: str) -> str:
+    """Return text as one clean line; of what breaks lines, a name of a file perhaps, escapes."""
+    return clean(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def page(check: str) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from mak.checks import syntax
 from mak.cli.lines import count
-from mak.cli.reports.report import NOTHING, Report, page
-from mak.cli.terminal import clean, fitting
+from mak.cli.reports.report import NOTHING, Report, one_line, page
+from mak.cli.terminal import fitting
 from mak.model import Finding, Place
 
 _RESET = "\x1b[0m"
@@ -34,14 +35,16 @@ def _lines(report: Report) -> Iterator[str]:
     checks = list(dict.fromkeys(finding.check for finding in report.findings))
     for check in checks:
         yield _styled(f"{check}: {page(check)}", _DIM)
-    if checks:
-        keep = f"to keep a line as it is, end it with: # mak: ignore[{checks[0]}]"
-        yield _styled(keep, _DIM)
+    # In what does not compile there is no telling what a comment is.
+    for check in [check for check in checks if check != syntax.CHECK.id][:1]:
+        yield _styled(f"to keep a line as it is, end it with: # mak: ignore[{check}]", _DIM)
+    if syntax.CHECK.id in checks:
+        yield _styled("to leave out a file that is broken on purpose: --exclude PATH", _DIM)
 
 
 def _finding(finding: Finding, root: Path | None) -> Iterator[str]:
     at = f"{finding.line}:{finding.column}" if finding.column else str(finding.line or "-")
-    first, *rest = _wrapped(clean(finding.message), 10)
+    first, *rest = _wrapped(one_line(finding.message), 10)
     yield f"  {at:<7} {_styled(finding.check, _RED)}"
     yield from (f"          {line}" for line in (first, *rest))
     for place in finding.related:
@@ -50,7 +53,7 @@ def _finding(finding: Finding, root: Path | None) -> Iterator[str]:
 
 
 def _place(place: Place, root: Path | None) -> str:
-    text = f"  {clean(place.text)}" if place.text not in ("", place.path) else ""
+    text = f"  {one_line(place.text)}" if place.text not in ("", place.path) else ""
     return f"{_shown(place.path, root)}:{place.line}{text}"
 
 
@@ -63,6 +66,8 @@ def summary(report: Report) -> str:
     ignored = f"; {report.ignored} ignored by comments" if report.ignored else ""
     if report.base == NOTHING:
         compared = f"all of {report.subject}, {count(report.changed, 'file')}"
+    if not report.changed and report.base == NOTHING:
+        return _styled(f"Nothing to check: {report.subject} has no files", _GREEN)
     if not report.changed:
         return _styled(f"Nothing to check: {report.subject} is as {report.base}", _GREEN)
     if not report.findings:
@@ -73,7 +78,7 @@ def summary(report: Report) -> str:
 
 def _shown(path: str, root: Path | None) -> str:
     """Return a path as it is typed from here."""
-    return clean(os.path.relpath(root / path) if root is not None else path)
+    return one_line(os.path.relpath(root / path) if root is not None else path)
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
