@@ -2,33 +2,25 @@
 
 Each layer keeps what its edits were made from. Layers lie in plan order, except that one lies above
 those that were in what its agent saw; so the file on top depends on the layers alone and not on the
-order in which they came. An edit of a node that nobody else changed goes straight into the file
-below; otherwise the file that the agent meant is merged with the one below.
+order in which they came.
+
+Layers next to each other whose agents saw the same file are a run (`mak.source.run`): one more
+costs a number of merges that grows with the logarithm of theirs, wherever among them it lies. A
+run is laid on what is below it as one: an edit of a node that nobody else changed goes straight in;
+otherwise the file that its agents meant is merged with the one below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mak.model import Delete, Edit, Insert, NodeId, Replace
+from mak.model import Delete, Insert, NodeId, Replace
 from mak.source.edit import apply
-from mak.source.file import Applied, Conflict, Newer, Rejected, SourceFile
-from mak.source.merge import merge
+from mak.source.file import Applied, Newer, Rejected, SourceFile
+from mak.source.run import Layer, Run, data_of, together
 
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """What one task does to a file."""
-
-    #: The place of the task in its plan.
-    rank: int
-    #: The file as its agent saw it; None: there was none.
-    seen: SourceFile | None
-    #: Ranks of the layers that were in that.
-    above: frozenset[int]
-    edits: tuple[Edit, ...]
-    granted: frozenset[NodeId]
+__all__ = ["Layer", "Layers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +29,8 @@ class Layers:
 
     path: str
     base: SourceFile | None
-    layers: tuple[Layer, ...] = ()
-    #: What each layer made of the file below it.
+    runs: tuple[Run, ...] = ()
+    #: What each run made of the file below it.
     results: tuple[Applied, ...] = ()
 
     @property
@@ -48,22 +40,32 @@ class Layers:
 
     def add(self, layer: Layer, newer: Newer | None) -> Layers | Rejected:
         """Return the layers with one more; the reason when it goes with none of an order."""
-        at = _place(self.layers, layer)
-        order = (*self.layers[:at], layer, *self.layers[at:])
-        results = [*self.results[:at]]
-        for each in order[at:]:
+        run = Run.of(self.path, layer, newer)
+        if isinstance(run, Rejected):
+            return run
+        order = [each for one in self.runs for each in one.layers]
+        runs = _with(self.runs, run, _place(order, layer), newer)
+        if isinstance(runs, Rejected):
+            return runs
+        same = next(
+            (n for n, (old, new) in enumerate(zip(self.runs, runs, strict=False)) if old != new),
+            min(len(self.runs), len(runs)),
+        )
+        results = [*self.results[:same]]
+        for one in runs[same:]:
             below = results[-1].file if results else self.base
-            done = _laid(self.path, below, each, newer)
+            done = _laid(self.path, below, one, newer)
             if isinstance(done, Rejected):
                 return done
             results.append(done)
-        return replace(self, layers=order, results=tuple(results))
+        return replace(self, runs=runs, results=tuple(results))
 
     def of(self, rank: int) -> Applied:
         """Return what the layer of a task did; raise KeyError."""
-        for layer, result in zip(self.layers, self.results, strict=True):
-            if layer.rank == rank:
-                return result
+        for run, result in zip(self.runs, self.results, strict=True):
+            for layer in run.layers:
+                if layer.rank == rank:
+                    return result if len(run.layers) == 1 else run.meant(rank)
         raise KeyError(rank)
 
 
@@ -77,36 +79,57 @@ def _place(layers: Sequence[Layer], new: Layer) -> int:
     return at
 
 
-def _laid(
-    path: str, below: SourceFile | None, layer: Layer, newer: Newer | None
-) -> Applied | Rejected:
-    """Put a layer on the file below it."""
-    moved = below is not layer.seen and _data(below) != _data(layer.seen)
+def _with(
+    runs: Sequence[Run], new: Run, at: int, newer: Newer | None
+) -> tuple[Run, ...] | Rejected:
+    """Return the runs with a new one of one layer, below the layer that is number `at`."""
+    left: list[Run] = []
+    right = [*runs]
+    while right and at >= len(right[0].layers):
+        at -= len(right[0].layers)
+        left.append(right.pop(0))
+    if at and right[0].may_hold(new, at):
+        joined = right[0].joined(new, newer)
+        return joined if isinstance(joined, Rejected) else (*left, joined, *right[1:])
+    if at:
+        parts = right.pop(0).cut(at, newer)
+        if isinstance(parts, Rejected):
+            return parts
+        left, right = [*left, parts[0]], [parts[1], *right]
+    return _joined(left[:-1], [*left[-1:], new, *right[:1]], right[1:], newer)
+
+
+def _joined(
+    below: Sequence[Run], runs: Iterable[Run], above: Sequence[Run], newer: Newer | None
+) -> tuple[Run, ...] | Rejected:
+    """Return all runs in one row; those in the middle are one where they can be."""
+    found: list[Run] = []
+    for run in runs:
+        if not found or not run.may_follow(found[-1]):
+            found.append(run)
+            continue
+        joined = found[-1].joined(run, newer)
+        if isinstance(joined, Rejected):
+            return joined
+        found[-1] = joined
+    return (*below, *found, *above)
+
+
+def _laid(path: str, below: SourceFile | None, run: Run, newer: Newer | None) -> Applied | Rejected:
+    """Put a run on the file below it."""
+    meant = run.whole
+    if below is run.seen or data_of(below) == data_of(run.seen):
+        return meant
     direct: Applied | Rejected | None = None
-    if not moved or _untouched(below, layer):
+    if len(run.layers) == 1 and _untouched(below, run.layers[0]):
+        [layer] = run.layers
         direct = apply(below, path, layer.edits, granted=layer.granted, newer=newer)
-        if isinstance(direct, Applied) or not moved:
+        if isinstance(direct, Applied):
             return direct
-    meant = apply(layer.seen, path, layer.edits, granted=layer.granted, newer=newer)
-    if isinstance(meant, Rejected):
-        return direct or meant
-    if layer.seen is None or below is None or meant.file is None:
-        if _data(below) == _data(meant.file):
-            return replace(meant, file=below)
-        return direct or Rejected("merge", f"{path} was made or deleted meanwhile", NodeId(path))
-    merged = merge(layer.seen, below, meant.file, newer=newer)
-    if isinstance(merged, Conflict):
-        return direct or Rejected(
-            "merge",
-            f"{merged.nodes[0]} was changed meanwhile, and the two changes do not go together: "
-            f"{merged.reason}",
-            merged.nodes[0],
-        )
-    return replace(meant, file=merged)
-
-
-def _data(file: SourceFile | None) -> bytes | None:
-    return None if file is None else file.data
+    file = together(path, run.seen, below, meant.file, newer)
+    if isinstance(file, Rejected):
+        return direct or file
+    return replace(meant, file=file)
 
 
 def _untouched(below: SourceFile | None, layer: Layer) -> bool:

@@ -70,11 +70,16 @@ def _compare(
             off[text] = after - count
     if not off:
         return None
+    differ = {text for text in counts[3] if len({count[text] for count in counts}) > 1}
     for name in dict.fromkeys(part.name for row in rows for part in row if part.text in off):
         parts = [[part for part in row if part.text in off and part.name == name] for row in rows]
+        if not parts[1] or not parts[2]:
+            # One side did what the other did, and more: the merge is what it made.
+            more = off.keys() | differ
+            parts = [[p for p in row if p.text in more and p.name == name] for row in rows]
         was = [p for p in old if p.name == name and p.text not in {q.text for q in (*one, *two)}]
         if not name or [len(part) for part in parts[1:]] != [1, 1, 1] or len(was) > 1:
-            text = next(part.text for row in parts for part in row)
+            text = next(part.text for row in rows for part in row if part.text in off)
             return f"`{_short(text)}` would be {'lost' if off[text] < 0 else 'twice'}"
         found = _inside(was[0] if was else None, *(part[0] for part in parts[1:]))
         if found is not None:

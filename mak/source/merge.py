@@ -22,6 +22,7 @@ from mak.source.items import Clash
 from mak.source.language import split, structured, why_invalid, without_separator
 from mak.source.ledger import discrepancy
 from mak.source.python_merge import context_of_shell, merge_python
+from mak.source.recut import united
 from mak.source.text import BOM, is_blank
 
 #: Entries whose order tells that they are sorted.
@@ -41,7 +42,8 @@ def merge(
         return Conflict((base.id,), "both sides changed the file, which is one node")
     if len({(file.encoding, file.newline) for file in (base, ours, theirs)}) > 1:
         return Conflict((base.id,), "one side changed the file's coding or line ends")
-    return _Merge(base, ours, theirs, newer).result()
+    apart = united(base, ours, theirs)
+    return apart if apart is not None else _Merge(base, ours, theirs, newer).result()
 
 
 def merge_edits(
@@ -93,7 +95,7 @@ class _Merge:
             parts = seal(self.language, parts, [not id.symbol.startswith("@") for id in order])
         newline = self.base.newline.encode()
         for index, part in enumerate(parts[:-1]):
-            if part and not part.endswith((b"\n", b"\r")):
+            if part.removeprefix(BOM) and not part.endswith((b"\n", b"\r")):
                 parts[index] = part + newline
         merged = split(b"".join(parts), self.base.path, newer=self.newer)
         return self._flaw(merged, order, parts) or self._strayed(merged) or merged
@@ -165,7 +167,7 @@ class _Merge:
         node = self.sides[1][id]
         self.conflicts[id] = ""
         is_open = self.language.merges_new if self.language else node.kind in _RUNS
-        if not base and not is_open:
+        if not base and not is_open and id.symbol != "@header":
             return None
         if id.symbol == "@header" and (core := self._header()) is not None:
             del self.conflicts[id]
@@ -211,10 +213,11 @@ class _Merge:
 
     def _header(self) -> bytes | None:
         """Return the header with the imports of both sides, when one side only added imports."""
-        for kept, adding in ((self.ours, self.theirs), (self.theirs, self.ours)):
-            names = self._only_adds(adding)
-            if names and any(name.target == "*" for name in names):
-                return None  # it may bind what the other side does
+        sides = ((self.ours, self.theirs), (self.theirs, self.ours))
+        found = [(kept, self._only_adds(adding)) for kept, adding in sides]
+        if any(name.target == "*" for _, names in found for name in names or ()):
+            return None  # it may bind what the other side does
+        for kept, names in found:
             if names is not None:
                 data = add_imports(kept, names)
                 return _parts(data)[1] if isinstance(data, bytes) else None
@@ -284,14 +287,29 @@ class _Merge:
         return id not in self.sides[0] and id not in other
 
     def _space_added(self, order: Sequence[NodeId], texts: dict[NodeId, bytes]) -> None:
-        """Put blank lines before what came first where one side added it, and does not here."""
-        for previous, id in pairwise(order if self.language is None else ()):
-            if id in self.sides[0] or previous.symbol == "@header" or not texts[id]:
-                continue
+        """Put blank lines between what stood apart where one side put it, and does not here."""
+        if self.language is not None:
+            return
+        full = [id for id in order if texts[id].removeprefix(BOM)]
+        if full and full[0] not in self.sides[0] and full[0] != order[0]:
+            texts[full[0]] = texts[full[0]][len(_parts(texts[full[0]])[0]) :]
+        for previous, id in pairwise(full):
             depth = id.symbol.count(".")
-            if previous.symbol.count(".") == depth and not _parts(texts[id])[0]:
-                lines = 1 if depth else 2
-                texts[id] = self.base.newline.encode() * lines + texts[id]
+            if previous.symbol.count(".") != depth or _parts(texts[id])[0]:
+                continue
+            was = self.sides[0].get(id)
+            if was is None:
+                is_apart = previous.symbol != "@header" or not self._had(previous)
+                lines = self.base.newline.encode() * (1 if depth else 2) if is_apart else b""
+            else:
+                is_apart = previous not in self.sides[0]
+                lines = _parts(self.base.data[was.start : was.end])[0] if is_apart else b""
+            texts[id] = lines + texts[id]
+
+    def _had(self, id: NodeId) -> bool:
+        """Whether the base has a node, and something in it."""
+        node = self.sides[0].get(id)
+        return node is not None and node.end > node.start
 
     # ------------------------------------------------------------------------ checks
 

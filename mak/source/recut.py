@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mak.model import Node, NodeKind
 from mak.source.collector import paused
-from mak.source.file import SourceFile
+from mak.source.file import SourceFile, changed_functions
 from mak.source.python import Python, flaw_of
 from mak.source.python_ast import DEFINITIONS, Reader, parse_text
 from mak.source.statement import Is, Statement
@@ -59,6 +59,35 @@ def recut(before: SourceFile, pieces: Sequence[Piece]) -> SourceFile | None:
     file = SourceFile(
         before.path, data, before.language, tuple(nodes), newline_of(data), before.encoding
     )
+    return file if flaw_of(file) is None else None
+
+
+def united(base: SourceFile, ours: SourceFile, theirs: SourceFile) -> SourceFile | None:
+    """Return two versions in one that changed the code of different functions; None: they did more.
+
+    The cuts of both hold, since nothing else moved; it compiles if both of them do.
+    """
+    mine, new = changed_functions(base, ours), changed_functions(base, theirs)
+    if mine is None or new is None or base.newer or base.encoding not in _CODECS:
+        return None
+    texts = {old.id: (node, theirs) for old, node in new}
+    if any(old.id in texts or old.line < 3 for old, _ in mine) or any(o.line < 3 for o, _ in new):
+        return None
+    nodes, parts = [], []
+    start, line = 0, 1
+    for own in ours.nodes:
+        node, file = texts.get(own.id, (own, ours))
+        part = file.data[node.start : node.end]
+        rows = node.end_line - node.line
+        nodes.append(
+            replace(node, start=start, end=start + len(part), line=line, end_line=line + rows)
+        )
+        parts.append(part)
+        start, line = start + len(part), line + rows + 1
+    data = b"".join(parts)
+    if newline_of(data) != base.newline:
+        return None
+    file = replace(ours, data=data, nodes=tuple(nodes))
     return file if flaw_of(file) is None else None
 
 

@@ -129,14 +129,16 @@ def _inline(
     if frame.one_trails and len(frame.items) == 1 and frame.items[0].comma >= 0:
         last = frame.items[0]
         patches.append(Patch(last.comma, last.comma + len(frame.comma), b""))
-    at = previous = None
+    at = None
+    put = b""  # what was put in behind `at`
     for item, text in zip(order, texts, strict=True):
         if id(item) in own:
-            at = previous = item
+            at, put = item, b""
             continue
-        if previous is not None or at is not None:
-            place = (at or item).end
-            patches.append(Patch(place, place, _broken(frame, place, gap, text)))
+        if at is not None:
+            more = _broken(frame, at.end, put, gap, text)
+            patches.append(Patch(at.end, at.end, more))
+            put += more
         else:
             first = next((i for i in frame.items if id(i) in in_order), None)
             place = first.code if first is not None else frame.start
@@ -171,22 +173,26 @@ def _gap(frame: Row, other: Row) -> bytes:
     return frame.comma + b" "
 
 
-def _broken(frame: Row, at: int, gap: bytes, text: bytes) -> bytes:
-    """Return a separator and an item; on a line of its own where the line would be too long."""
+def _broken(frame: Row, at: int, put: bytes, gap: bytes, text: bytes) -> bytes:
+    """Return a separator and an item; on a line of its own where the line would be too long.
+
+    It goes behind `put`, which is put in at the same place.
+    """
     data = frame.data
     begin = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
     end = min(
         (e for e in (data.find(b"\n", at), data.find(b"\r", at)) if e >= 0), default=len(data)
     )
-    is_long = end - begin + len(gap) + len(text) > _width(data)
-    is_packed = b"\n" in data[frame.start : frame.end]
-    if not (is_long and is_packed and frame.may_wrap) or b"\n" in text:
-        return gap + text
     line = data[begin:end]
     first = next((item for item in frame.items if begin <= item.code), frame.items[0])
     indent = indent_of(line) if first.code - begin == len(indent_of(line)) else None
     if indent is None:
         indent = b" " * (first.code - begin)
+    size = len((data[begin:at] + put).splitlines()[-1]) + end - at
+    is_long = size + len(gap) + len(text) > _width(data)
+    is_packed = b"\n" in data[frame.start : frame.end]
+    if not (is_long and is_packed and frame.may_wrap) or b"\n" in text:
+        return gap + text
     return gap.rstrip() + _newline(data) + indent + text
 
 

@@ -6,12 +6,12 @@ import ast
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mak.model import Node, NodeKind
 from mak.source import SourceFile, compiles, split, still_compiles
-from mak.source.recut import recut
+from mak.source.recut import recut, united
 from mak.source.splice import Piece, pieces_of
 
 FUNCTIONS = (NodeKind.FUNCTION, NodeKind.METHOD)
@@ -84,20 +84,41 @@ def edits(draw: st.DrawFn) -> tuple[SourceFile, list[Piece]]:
     text = FILE.decode().removesuffix(draw(st.sampled_from(["", "\n", "# the end\n"])))
     file = split(mark + text.replace("\n", newline).encode(), "a.py")
     node = draw(st.sampled_from([node for node in file.nodes if node.kind in FUNCTIONS]))
+    return file, edited(file, node, upset(draw, file, node))
+
+
+def upset(draw: st.DrawFn, file: SourceFile, node: Node) -> bytes:
+    """Return another text for a node."""
+    newline = file.newline
     lines = file.text(node.id).decode().split(newline)
     for _ in range(draw(st.integers(0, 3))):
         number = draw(st.integers(0, len(lines) - 1))
-        upset = draw(st.sampled_from(UPSETS)).replace("\n", newline)
+        text = draw(st.sampled_from(UPSETS)).replace("\n", newline)
         match draw(st.integers(0, 3)):
             case 0:
-                lines[number] = upset + lines[number]
+                lines[number] = text + lines[number]
             case 1:
-                lines[number] += upset
+                lines[number] += text
             case 2:
-                lines[number] = upset.removesuffix(newline)
+                lines[number] = text.removesuffix(newline)
             case _:
                 lines[number] = lines[number].replace("1", "2").replace("self", "self, b=0")
-    return file, edited(file, node, newline.join(lines).encode())
+    return newline.join(lines).encode()
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[SourceFile, SourceFile, SourceFile]:
+    """A file, and two versions of it in which other functions hold another text."""
+    file, pieces = draw(edits())
+    left = [
+        piece.node
+        for piece in pieces
+        if piece.node is not None and piece.node.kind in FUNCTIONS and piece.allows is None
+    ]
+    node = draw(st.sampled_from(left))
+    both = pieces, edited(file, node, upset(draw, file, node))
+    ours, theirs = (split(b"".join(piece.data for piece in each), "a.py") for each in both)
+    return file, ours, theirs
 
 
 # I6
@@ -108,6 +129,21 @@ def test_part_of_a_file_is_cut_as_in_the_whole(edit: tuple[SourceFile, list[Piec
     assume(found is not None)
     assert found is not None
     if still_compiles(file, found):
+        assert compiles(found) is None
+        assert found == split(found.data, "a.py")
+
+
+# I2
+@settings(max_examples=300)
+@given(pairs())
+def test_two_versions_with_other_functions_changed_are_one_as_cut_in_the_whole(
+    files: tuple[SourceFile, SourceFile, SourceFile],
+) -> None:
+    base, ours, theirs = files
+    found = united(base, ours, theirs)
+    assume(found is not None)
+    assert found is not None
+    if compiles(ours) is None and compiles(theirs) is None:
         assert compiles(found) is None
         assert found == split(found.data, "a.py")
 
