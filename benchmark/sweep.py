@@ -7,7 +7,8 @@ conflicts. Agents are modelled (`benchmark.simulation.model`), on a clock that s
 which nothing is computed (`benchmark.simulation.clock`): seconds are real ones, unscaled.
 
 Results go to ``benchmark/results/<sweep>/<arm>.jsonl``, a line per cell; a sweep goes on where it
-was stopped, ``--fresh`` starts it over. A result that cannot be (`result.violations`) ends it.
+was stopped, ``--fresh`` starts it over, ``--only`` carries out and shows a part. A result that
+cannot be (`result.violations`) ends it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,17 @@ def cells(config: dict[str, Any]) -> Iterator[Cell]:
             yield cell
 
 
+def chosen(cell: Cell, only: Sequence[str]) -> bool:
+    """Whether a cell has one of the values of each ``NAME=VALUE,VALUE``; raise ValueError."""
+    for text in only:
+        name, _, values = text.partition("=")
+        if name not in Cell.__slots__:
+            raise ValueError(f"{text}: a cell has {', '.join(Cell.__slots__)}")
+        if str(getattr(cell, name)).lower() not in values.lower().split(","):
+            return False
+    return True
+
+
 def carry_out(cell: Cell, parameters: dict[str, Any]) -> dict[str, Any]:
     """Run one cell; raise when its result cannot be."""
     model = Model(seed=cell.seed, **parameters)
@@ -93,9 +106,21 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="start over")
     parser.add_argument("--render-only", action="store_true", help="only report what is there")
     parser.add_argument("--figures", action="store_true", help="draw (needs matplotlib)")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE,…",
+        help="leave out the cells that differ: agents=8,200 seed=1 lines=1 sort=false",
+    )
     parser.add_argument("--jobs", type=int, default=2, help="cells at a time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if options.figures and find_spec("matplotlib") is None:
+        parser.error(
+            "--figures needs matplotlib, which MAK does not depend on: "
+            f"{sys.executable} -m pip install matplotlib"
+        )
     config = read_document(options.config)
     folder = options.results / options.config.stem
     if options.fresh and not options.render_only:
@@ -103,7 +128,11 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     known = {name: read(folder / f"{name}.jsonl") for name in config["arms"]}
     done = {key_of(row) for rows in known.values() for row in rows}
-    todo = [] if options.render_only else [c for c in cells(config) if key_of(c.key) not in done]
+    try:
+        wanted = [cell for cell in cells(config) if chosen(cell, options.only)]
+    except ValueError as error:
+        parser.error(str(error))
+    todo = [] if options.render_only else [c for c in wanted if key_of(c.key) not in done]
     with ProcessPoolExecutor(options.jobs) as pool:
         running = [pool.submit(carry_out, cell, config["model"]) for cell in todo]
         for number, future in enumerate(as_completed(running), 1):
@@ -115,7 +144,8 @@ def main() -> None:
             known[row["arm"]].append(row)
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)} ", end="", file=sys.stderr, flush=True)
-    rows = [row for name in config["arms"] for row in known[name]]
+    shown = {key_of(cell.key) for cell in wanted}
+    rows = [row for name in config["arms"] for row in known[name] if key_of(row) in shown]
     print(report(rows, folder))
     if options.figures:
         print(*draw(rows, folder), sep="\n")
