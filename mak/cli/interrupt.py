@@ -83,11 +83,14 @@ def foreground(command: Sequence[str], stdout: int) -> int:
         if callable(former):
             former(number, frame)
 
-    with _handling(leave, (signal.SIGINT,)), _handling(end, (signal.SIGTERM,)):
-        with subprocess.Popen(command, stdout=stdout) as program:
-            if asked:
-                program.terminate()
-            code = program.wait()
+    with (
+        _handling(leave, (signal.SIGINT,)),
+        _handling(end, (signal.SIGTERM,)),
+        subprocess.Popen(command, stdout=stdout) as program,
+    ):
+        if asked:
+            program.terminate()
+        code = program.wait()
     if asked and former is signal.SIG_DFL:
         signal.raise_signal(signal.SIGTERM)
     return code
