@@ -40,6 +40,7 @@ from mak.model import (
     Task,
     TaskState,
     WaveOutcome,
+    branch_name,
 )
 from mak.plan import barred
 from mak.providers.policy import Policy
@@ -404,6 +405,11 @@ class Waves(Admission):
     async def _commit(self, wave: Wave) -> None:
         """Commit a wave, rebuilding it when the branch has moved."""
         for _ in range(REBUILDS):
+            if gone := self.store.vanished():
+                name = branch_name(self.store.branch)
+                raise Stop(
+                    RunState.HELD, f"{gone}; git branch {name} {self.tip[:10]} brings it back"
+                )
             if self.store.tip() != self.tip and not self._rebuild():
                 return
             if not await self._admitted():

@@ -43,6 +43,8 @@ class Repository:
         self.prefix = prefix
         #: Full name of the branch, or ``detached:`` and the worktree.
         self.branch = ""
+        #: Whether the branch was there when this was opened, or has been made since.
+        self.has_been = False
         #: Whether missing objects are to be had from a remote.
         self.is_partial = False
         self.git = Git(git_dir, root)
@@ -64,6 +66,7 @@ class Repository:
         self.is_partial = kinds.is_partial(handle)
         self._local.handle = os.getpid(), handle
         self.branch = self.head() if branch is None else self._full_name(branch)
+        self.has_been = bool(self.ref(self.branch_ref))
         if write:
             self._refuse_unsafe(work_dir)
         return self
@@ -120,6 +123,13 @@ class Repository:
         A branch that does not exist starts where HEAD is.
         """
         return self.ref(self.branch_ref) or ("" if self.is_checked_out else self.ref("HEAD"))
+
+    def vanished(self) -> str:
+        """Return why there is no branch any more though there was one; empty: there is."""
+        if not self.has_been or self.ref(self.branch_ref):
+            return ""
+        name = self.branch.removeprefix(_HEADS)
+        return f"the branch {name} is gone: it was deleted or renamed during the run"
 
     def ref(self, name: str) -> str:
         """Return the commit id that a ref resolves to; empty when there is no such ref."""

@@ -111,6 +111,11 @@ class Store(Ground):
         """Sentences about files that were left out."""
         return self._entries.remarks
 
+    def vanished(self) -> str:
+        """Return why there is no branch any more though there was one; empty: there is."""
+        with git_errors(f"reading {self.branch}"):
+            return self.repository.vanished()
+
     def tip(self) -> str:
         """Return the commit the branch is at; empty when it has none."""
         with git_errors(f"reading {self.branch}"):

@@ -178,6 +178,7 @@ class _Attempt:
             if not journal.begin(self.ground.state, self.repository, entry, self.ground.holder):
                 raise _Again("another process is committing a wave")
             self._move(entry, seen, texts, ref)
+        self.repository.has_been = True
         remarks = self._record(entry)
         self.fault("P7")
         merged = tuple(f.path for f in seen.files if f.before != f.base and f.before != f.after)
@@ -190,6 +191,9 @@ class _Attempt:
     def _follows(self) -> bool:
         """Whether index and files follow the branch; refuse or hold where it must not move."""
         repository = self.repository
+        if gone := repository.vanished():
+            name = repository.branch.removeprefix("refs/heads/")
+            raise _Held(f"{gone}; git branch {name} {self.write.parent[:10]} brings it back")
         follows = repository.is_checked_out
         if follows:
             busy = repository.operation()

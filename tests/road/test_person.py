@@ -392,6 +392,24 @@ def test_recovery_on_another_branch_is_refused_and_says_where(road):
     assert road.recover().state is RunState.DONE
 
 
+@pytest.mark.parametrize(
+    "commands", [["branch -m main trunk"], ["switch -qc other HEAD~1", "branch -qD main"]]
+)
+def test_a_branch_that_is_renamed_or_deleted_is_not_made_anew(road, commands):
+    """It came back to life at HEAD, wherever that was, and the run was said to have landed."""
+    git(road.root, "commit", "-q", "--allow-empty", "-m", "one more")
+    tip = git(road.root, "rev-parse", "HEAD").strip()
+    road.when(TaskSettled, lambda: [git(road.root, *line.split()) for line in commands])
+    outcome = one_becomes_ten(road)
+    assert outcome.state is RunState.HELD
+    assert "the branch main is gone" in outcome.reason
+    assert git(road.root, "branch", "--list", "main") == ""
+    git(road.root, *outcome.reason.partition("; git ")[2].split()[:3])
+    git(road.root, "switch", "-q", "main")
+    assert road.recover().state is RunState.DONE
+    assert git(road.root, "rev-parse", "HEAD~1").strip() == tip
+
+
 def test_a_merge_that_the_person_begins_is_waited_out(road):
     git(road.root, "switch", "-qc", "other")
     commit(road, "b.py", "return 1", "return 'other'")
