@@ -52,11 +52,18 @@ class Failure(NamedTuple):
 
 
 #: What the interpreter has loaded before anything is imported, in a tree that is its library.
-_AT_START = tuple(
-    f"{name}.py"
-    for name in (
-        "_collections_abc _sitebuiltins abc codecs genericpath io ntpath os posixpath site stat"
-    ).split()
+_AT_START = (
+    "_collections_abc.py",
+    "_sitebuiltins.py",
+    "abc.py",
+    "codecs.py",
+    "genericpath.py",
+    "io.py",
+    "ntpath.py",
+    "os.py",
+    "posixpath.py",
+    "site.py",
+    "stat.py",
 )
 
 
