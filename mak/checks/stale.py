@@ -1,8 +1,8 @@
 """An interface that an agent was shown changed under it, and its edit still uses the old one.
 
 What no longer fits is found by `mak.checks.call`; here are the uses that still fit and mean another
-thing: parameters that changed places, a function that is to be awaited now, a method that became a
-property.
+thing: parameters, or fields of a class, that changed places, a function that is to be awaited now,
+a method that became a property or the other way round.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mak.checks.change import Change, Check, definitions, is_cut
-from mak.checks.interface import breaks, called, interfaces
-from mak.model import Finding, NodeKind, Place
+from mak.checks.interface import Interface, breaks, called, interfaces
+from mak.model import Finding, Node, NodeId, NodeKind, Place
 from mak.source import SourceFile, Sources
+from mak.source.graph import graph_of
+from mak.source.graph.construct import maker_of
 
 
 def _findings(change: Change) -> Iterator[Finding]:
@@ -27,8 +29,9 @@ def _findings(change: Change) -> Iterator[Finding]:
             continue
         for definition in definitions(was):
             if definition.node.kind is NodeKind.CLASS:
-                continue
-            both = interfaces(was, file, definition)
+                both = _made_of_fields(change.seen, now, definition.node.id)
+            else:
+                both = interfaces(was, file, definition)
             if both is None:
                 continue
             seen, interface = both
@@ -42,11 +45,32 @@ def _findings(change: Change) -> Iterator[Finding]:
                         CHECK.id,
                         reference.node,
                         f"{reference.node} uses {node.id} as it was shown, "
-                        f"`{definition.node.signature}`; meanwhile it is `{node.signature}` "
-                        f"({path}:{there.line}): use it as it is",
+                        f"`{_said(definition.node, seen)}`; meanwhile it is "
+                        f"`{_said(node, interface)}` ({path}:{there.line}): use it as it is",
                         related=(there,),
                     )
                     break
+
+
+def _made_of_fields(seen: Sources, now: Sources, id: NodeId) -> tuple[Interface, Interface] | None:
+    """Return how a class is made, then and now, where its fields say so and say another thing."""
+    both = []
+    for sources in (seen, now):
+        graph = graph_of(sources)
+        found = [klass for klass in graph.variables(id) if maker_of(graph.names, klass) is True]
+        if len(found) != 1 or len(takes := graph.constructor(found[0])) != 1:
+            return None
+        both.append(Interface(takes[0], takes[0], is_async=False, shapes=frozenset()))
+    known, interface = both
+    return None if interface.replaces(known) else (known, interface)
+
+
+def _said(node: Node, interface: Interface) -> str:
+    """Return a definition as it is to be used; of a class, the fields that it is made with."""
+    if node.kind is not NodeKind.CLASS:
+        return node.signature
+    parameters = interface.parameters
+    return f"{node.names[0]}({', '.join((*parameters.ordered, *parameters.keyword_only))})"
 
 
 def _file(sources: Sources, path: str) -> SourceFile | None:
