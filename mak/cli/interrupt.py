@@ -69,7 +69,7 @@ def foreground(command: Sequence[str], stdout: int) -> int:
     inherited. SIGTERM is for us: it ends the program, and then stops what would be stopped without.
     """
     former = signal.getsignal(signal.SIGTERM)
-    program: subprocess.Popen[bytes] | None = None
+    started: list[subprocess.Popen[bytes]] = []
     asked = False
 
     def leave(number: int, frame: FrameType | None) -> None:
@@ -78,8 +78,8 @@ def foreground(command: Sequence[str], stdout: int) -> int:
     def end(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         asked = True
-        if program is not None:
-            program.terminate()
+        for each in started:
+            each.terminate()
         if callable(former):
             former(number, frame)
 
@@ -88,6 +88,7 @@ def foreground(command: Sequence[str], stdout: int) -> int:
         _handling(end, (signal.SIGTERM,)),
         subprocess.Popen(command, stdout=stdout) as program,
     ):
+        started.append(program)
         if asked:
             program.terminate()
         code = program.wait()
