@@ -293,6 +293,12 @@ class _Merge:
         full = [id for id in order if texts[id].removeprefix(BOM)]
         if full and full[0] not in self.sides[0] and full[0] != order[0]:
             texts[full[0]] = texts[full[0]][len(_parts(texts[full[0]])[0]) :]
+        for id in full[:-1]:
+            # The blank lines at the end of a file stand behind what is last in it.
+            if id not in self.sides[0] and (end := _parts(texts[id])[2]):
+                texts[id] = texts[id].removesuffix(end)
+                if not _parts(texts[full[-1]])[2]:
+                    texts[full[-1]] += end
         for previous, id in pairwise(full):
             depth = id.symbol.count(".")
             if previous.symbol.count(".") != depth or _parts(texts[id])[0]:

@@ -257,7 +257,14 @@ def test_a_late_answer_costs_few_merges(order: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"# c\n", b'"""D."""\n', b"\xef\xbb\xbfX = 1\n", b"#!/bin/python\n# coding: utf-8\n"],
+    [
+        b"",
+        b"# c\n",
+        b'"""D."""\n',
+        b"X = 1\n\n",
+        b"\xef\xbb\xbfX = 1\n",
+        b"#!/bin/python\n# coding: utf-8\n",
+    ],
 )
 def test_what_two_add_to_a_file_with_next_to_nothing_in_it_goes_together(data: bytes) -> None:
     """With a byte order mark, and in an empty file, what both added was a conflict."""
@@ -278,6 +285,7 @@ def test_what_two_add_to_a_file_with_next_to_nothing_in_it_goes_together(data: b
         tree = ast.parse(found)
         assert found.count(b"import ") == sum(isinstance(n, ast.Import) for n in tree.body)
         expected = [e for each in edits for e in each]
+        assert found.endswith(b"\n\n") == data.endswith(b"\n\n")
         assert len(tree.body) - len(ast.parse(data).body) == len(expected)
         assert b"\n\n\n\n" not in found
         if any(isinstance(edit, Insert) for edit in expected[1:]):
