@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from mak.errors import UsageError
 from mak.github.events import Wake
 from mak.github.redaction import redact
+from mak.providers import secrets
 
 DAY = 86400.0
 #: GitHub can send a delivery again for three days; it is known for longer than that.
@@ -370,6 +371,7 @@ def _place(text: str) -> URL:
         url = make_url(text)
     except ArgumentError as error:
         raise UsageError("opening the queue: MAK_APP_QUEUE is no URL") from error
+    secrets.keep(str(url.password or ""))
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):

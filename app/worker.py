@@ -56,7 +56,11 @@ class Worker:
                     await self._freed.wait()
                 group.cancel_scope.cancel()
             upkeep.cancel_scope.cancel()
-        left = await anyio.to_thread.run_sync(self._queue.release, self.name)
+        left = 0
+        try:
+            left = await anyio.to_thread.run_sync(self._queue.release, self.name)
+        except SQLAlchemyError:
+            _LOG.exception("what is in hand is due again when its lease ends")
         _LOG.info("worker ends", extra={"worker": self.name, "given_back": left})
 
     async def _take_until(self, stop: anyio.Event, group: TaskGroup) -> None:

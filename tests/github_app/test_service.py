@@ -233,6 +233,17 @@ def test_a_name_that_is_another_repositorys_by_now_is_not_acted_on(
     assert other.dispatches == []
 
 
+def test_one_token_is_good_for_many_wakes_of_its_repository(
+    github: FakeGitHub, shop: Shop, app_api: AppApi
+) -> None:
+    dispatch = Dispatch(app_api, "mak.yml", github.url)
+    for number in (1, 2):
+        ids = (shop.installation.id, shop.repository.id)
+        dispatch(Wake(*ids, "octo/shop", number, "issues.opened", "d"))
+    assert [one["inputs"]["number"] for one in shop.repository.dispatches] == ["1", "2"]
+    assert len([one for one in github.seen if one.path.endswith("/access_tokens")]) == 1
+
+
 def test_catching_up_asks_for_what_is_recent_wanted_and_never_arrived(
     github: FakeGitHub, shop: Shop, app_api: AppApi
 ) -> None:
