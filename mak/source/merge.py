@@ -300,6 +300,12 @@ class _Merge:
                 if not _parts(texts[full[-1]])[2]:
                     texts[full[-1]] += end
         for previous, id in pairwise(full):
+            node = self.sides[1].get(previous) or self.sides[2].get(previous)
+            if node is not None and not {previous, id} & self.sides[0].keys():
+                # So do comments at the end of a file or class, which each side has behind its own.
+                end = texts[previous][len(texts[previous]) - node.tail :]
+                if end.strip() and texts[id].endswith(end):
+                    texts[previous] = texts[previous].removesuffix(end)
             depth = id.symbol.count(".")
             if previous.symbol.count(".") != depth or _parts(texts[id])[0]:
                 continue

@@ -262,6 +262,7 @@ def test_a_late_answer_costs_few_merges(order: str, monkeypatch: pytest.MonkeyPa
         b"# c\n",
         b'"""D."""\n',
         b"X = 1\n\n",
+        b"def f():\n    pass\n\n\n# the end\n# of it\n",
         b"\xef\xbb\xbfX = 1\n",
         b"#!/bin/python\n# coding: utf-8\n",
     ],
@@ -288,5 +289,6 @@ def test_what_two_add_to_a_file_with_next_to_nothing_in_it_goes_together(data: b
         assert found.endswith(b"\n\n") == data.endswith(b"\n\n")
         assert len(tree.body) - len(ast.parse(data).body) == len(expected)
         assert b"\n\n\n\n" not in found
+        assert found.count(b"#") == data.count(b"#")
         if any(isinstance(edit, Insert) for edit in expected[1:]):
             assert b"\n\n\ndef bisect_" in found
