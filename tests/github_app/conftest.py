@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from app.queue import Arrival
@@ -74,15 +76,18 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, file_url: str) -> Iterator[str]:
-    """Return the URL of an empty database, of each kind in turn."""
-    if request.param == "sqlite":
-        yield file_url
-        return
-    psycopg = pytest.importorskip("psycopg")
-    server = request.getfixturevalue("postgres")
-    name = f"q{os.getpid()}_{abs(hash(request.node.name))}"
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+@pytest.fixture
+def server_url(postgres: str) -> str:
+    """Return the URL of an empty database in PostgreSQL."""
+    name = f"q{secrets.token_hex(8)}"
+    with psycopg.connect(f"{postgres}/postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    yield f"{server}/{name}"
+    return f"{postgres}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Return the URL of an empty database, of each kind in turn."""
+    named = "file_url" if request.param == "sqlite" else "server_url"
+    found: str = request.getfixturevalue(named)
+    return found

@@ -252,7 +252,6 @@ def test_only_databases_that_are_known_to_work_are_taken(tmp_path: Path) -> None
 
 
 def test_an_error_names_no_password() -> None:
-    pytest.importorskip("psycopg")
     with pytest.raises(UsageError) as caught:
         Queue("postgresql://mak:hunter2hunter2@127.0.0.1:1/mak")
     assert "hunter2" not in str(caught.value)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -65,6 +66,7 @@ class Service:
         github.deliveries.send_to(f"{self.url}/github/webhook", SECRET, shop.app)
         self.log.touch()
         self.process: subprocess.Popen[bytes] | None = None
+        self.started: list[subprocess.Popen[bytes]] = []
 
     def start(self, *arguments: str, **more: str) -> None:
         with self.log.open("ab") as log:
@@ -75,6 +77,7 @@ class Service:
                 stderr=log,
                 start_new_session=True,
             )
+        self.started.append(self.process)
         if arguments != ("worker",):
             wait(lambda: self.status("/readyz") == 200)
 
@@ -104,8 +107,10 @@ class Service:
 def service(tmp_path: Path, github: FakeGitHub, shop: Shop) -> Iterator[Service]:
     made = Service(tmp_path, github, shop)
     yield made
-    if made.process and made.process.poll() is None:
-        made.kill()
+    for process in made.started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     assert SECRET not in made.log.read_text()
 
 
@@ -116,7 +121,7 @@ def test_from_a_comment_to_the_repositorys_workflow(
     issue = shop.repository.open_issue(shop.alice, "Broken")
     shop.repository.comment(issue, shop.alice, "Me too")
     shop.repository.comment(issue, shop.alice, "/mak fix it")
-    *_, told = github.deliveries.send(copies=3)
+    *_, told = github.deliveries.send(copies=10, shuffle=3)
     wait(lambda: shop.repository.dispatches)
     assert service.stop() == 0
     inputs = {
@@ -125,8 +130,8 @@ def test_from_a_comment_to_the_repositorys_workflow(
         "delivery": told.guid,
     }
     assert shop.repository.dispatches == [{"workflow": "mak.yml", "ref": "main", "inputs": inputs}]
-    outcomes = [line["outcome"] for line in service.said("webhook")]
-    assert outcomes == ["ignored"] * 6 + ["queued", "duplicate", "duplicate"]
+    outcomes = Counter(line["outcome"] for line in service.said("webhook"))
+    assert outcomes == {"ignored": 20, "queued": 1, "duplicate": 9}
     minted = [one for one in github.seen if one.path.endswith("/access_tokens")]
     assert [one.body for one in minted] == [
         {"repository_ids": [shop.repository.id], "permissions": {"actions": "write"}}
@@ -146,6 +151,33 @@ def test_what_was_acknowledged_is_done_after_all_processes_were_killed(
     service.stop()
     numbers = {one["inputs"]["number"] for one in shop.repository.dispatches}
     assert numbers == {str(issue.number) for issue in issues}
+
+
+def test_workers_share_a_queue_in_postgresql(
+    github: FakeGitHub, shop: Shop, service: Service, server_url: str
+) -> None:
+    service.start("web", MAK_APP_QUEUE=server_url)
+    issues = [shop.repository.open_issue(shop.alice, f"{n}") for n in range(3)]
+    for number in range(4):
+        for issue in issues:
+            shop.repository.comment(issue, shop.alice, f"/mak plan {number}")
+    told = [one.guid for one in github.deliveries.send() if one.event == "issue_comment"]
+    web = service.process
+    workers = []
+    for _ in range(2):
+        service.start("worker", MAK_APP_QUEUE=server_url, MAK_APP_SLOTS="2")
+        workers.append(service.process)
+    wait(lambda: len(shop.repository.dispatches) == len(told))
+    for process in (*workers, web):
+        assert process
+        process.terminate()
+        assert process.wait(60) == 0
+    inputs = [one["inputs"] for one in shop.repository.dispatches]
+    assert sorted(one["delivery"] for one in inputs) == sorted(told)
+    for issue in issues:
+        mine = [one["delivery"] for one in inputs if one["number"] == str(issue.number)]
+        assert mine == [guid for guid in told if guid in mine]
+    assert len(service.said("worker begins")) == 2
 
 
 def test_what_did_not_arrive_is_asked_for_at_the_start(
