@@ -2,7 +2,7 @@
 # all paths are relative, so the checkout may lie anywhere.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo material transcript guide screens slashes catalog test test-slow check lint format lock clean
+.PHONY: help demo material transcript guide screens slashes said catalog test test-slow check lint format lock clean
 
 # Set PYTHON=… to choose the interpreter of a new .venv.
 PYTHON ?=
@@ -27,6 +27,7 @@ help:
 	@echo 'make guide      write docs/guides/first-run.md anew'
 	@echo 'make screens    write the pictures of the app in docs/screens anew'
 	@echo 'make slashes    write the table of slash commands in docs/guides/app.md anew'
+	@echo 'make said       write what MAK says on GitHub anew: its texts in tests, its commands in docs'
 	@echo 'make catalog    write the list of models that comes with MAK anew'
 	@echo 'make clean      remove .venv, caches and that material'
 
@@ -48,6 +49,10 @@ screens: .venv/.installed
 # The slash commands of the app, from their registry.
 slashes: .venv/.installed
 	$(PY) -m tests.slashes
+
+# What MAK says on GitHub, and the commands that it knows there.
+said: .venv/.installed
+	$(PY) -m tests.github.said
 
 # The list of models that comes with MAK, from genai-prices.
 catalog: .venv/.installed
