@@ -53,6 +53,7 @@ slashes: .venv/.installed
 # What MAK says on GitHub, and the commands that it knows there.
 said: .venv/.installed
 	$(PY) -m tests.github.said
+	$(PY) -m tests.verbs
 
 # The list of models that comes with MAK, from genai-prices.
 catalog: .venv/.installed
