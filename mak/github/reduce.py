@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mak.github.commands import Command
@@ -23,6 +24,8 @@ from mak.github.verbs import Level, verb_of
 _WRITERS = frozenset({"admin", "write"})
 _KEEPERS = frozenset({"admin", "maintain"})
 _ALL = frozenset(Phase)
+#: Files that a sentence names.
+_FILES = 8
 #: Where a command has a meaning; `approve` also while a plan is changed, to be told of it.
 ALLOWED: dict[str, frozenset[Phase]] = {
     "run": _ALL - ACTIVE,
@@ -188,13 +191,25 @@ def _may(state: RunState, command: Command, facts: Facts) -> bool:
     return verb.level is Level.READ and facts.permission == "read"
 
 
+def _keeps(facts: Facts) -> bool:
+    return (facts.role or facts.permission) in _KEEPERS
+
+
+def _named(files: Sequence[str]) -> str:
+    """Return files as a sentence has them, cut to what somebody reads."""
+    # A backtick would end the code that keeps a path from being markup.
+    shown = [f"`{path.replace('`', chr(39))}`" for path in files[:_FILES]]
+    more = len(files) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
 def _begin(state: RunState, command: Command, facts: Facts, rules: Rules) -> Step:
     if command.flag("yes") is not None:
         if not rules.unreviewed:
             return state, Refuse(
                 "`--yes` is not allowed here: `allow_unreviewed` in `.github/mak.yml` is not set."
             )
-        if (facts.role or facts.permission) not in _KEEPERS:
+        if not _keeps(facts):
             return state, Refuse("`--yes` is for those who maintain the repository.")
     return state, Begin(command)
 
@@ -214,8 +229,14 @@ def _approve(state: RunState, command: Command, facts: Facts, rules: Rules) -> S
     meant = named[-1] if named else None
     if current is None or meant is None or meant.digest != current.digest:
         return state, Stale(meant, current)
-    if rules.maintainers and (facts.role or facts.permission) not in _KEEPERS:
+    if rules.maintainers and not _keeps(facts):
         return state, Refuse("This repository has its maintainers approve plans.")
+    if current.protected and not _keeps(facts):
+        files = _named(current.protected)
+        return state, Refuse(f"Only those who maintain the repository may let this change {files}.")
+    if current.protected and command.flag("allow-protected") is None:
+        word = f"/mak approve {current.digest[:7]} --allow-protected"
+        return state, Refuse(f"This plan changes {_named(current.protected)}: `{word}` allows it.")
     if rules.others and facts.actor.id == state.requester.id:
         return state, Refuse("This repository has somebody else approve what you asked for.")
     yes = Approval(facts.actor, current.digest, facts.url, facts.now)

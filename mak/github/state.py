@@ -105,6 +105,8 @@ class Offer:
     repair: int = 0
     #: Since the offer before.
     changes: tuple[Change, ...] = ()
+    #: Files of the plan that take a maintainer's explicit word: workflows, lock files, ….
+    protected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +310,7 @@ class Proposal:
     remarks: tuple[str, ...] = ()
     #: US dollars, at least and at most; None: no price is known.
     cost: tuple[float | None, float | None] = (None, None)
-    #: Files that take somebody's explicit word: workflows, lock files, ….
+    #: As in the offer: files that take a maintainer's explicit word.
     protected: tuple[str, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     dropped: tuple[Dropped, ...] = ()

@@ -108,7 +108,10 @@ VERBS: tuple[Verb, ...] = (
         "run exactly the plan with this digest",
         most=1,
         words=("digest",),
-        flags=(Flag("waves", "--waves=1..K", _first_waves),),
+        flags=(
+            Flag("waves", "--waves=1..K", _first_waves),
+            Flag("allow-protected", "--allow-protected", None),
+        ),
     ),
     Verb(
         "edit",

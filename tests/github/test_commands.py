@@ -305,5 +305,5 @@ def test_no_flag_names_an_endpoint_a_secret_or_a_command() -> None:
     names = {flag.name for verb in VERBS for flag in verb.flags}
     assert names == {
         *("base", "agents", "max-waves", "budget", "yes", "waves", "files", "after", "wave"),
-        *("cascade", "rebase", "revert"),
+        *("cascade", "rebase", "revert", "allow-protected"),
     }

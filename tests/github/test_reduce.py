@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mak.errors import GitHubError
-from mak.github.commands import Command
+from mak.github.commands import Command, parse
 from mak.github.reduce import (
     ALLOWED,
     Begin,
@@ -167,6 +167,44 @@ def test_maintainers_and_others_decide_where_a_repository_wants_it() -> None:
     assert reduce(REVIEW, approve, keeper, Rules(maintainers=True))[0].phase is Phase.RUNNING
     asker = replace(BOB, actor=ALICE)
     assert isinstance(reduce(REVIEW, approve, asker, Rules(others=True))[1], Refuse)
+
+
+PROTECTED = replace(NEW, protected=(".github/workflows/ci.yml", "uv.lock"))
+ALLOW = (("allow-protected", ""),)
+
+
+@pytest.mark.parametrize("role", ["", "write", "maintain", "admin"])
+@pytest.mark.parametrize("flags", [(), ALLOW])
+@pytest.mark.parametrize("phase", [Phase.REVIEW, Phase.REPAIR_REVIEW])
+def test_protected_files_take_a_maintainer_s_explicit_word(
+    phase: Phase, flags: tuple[tuple[str, str], ...], role: str
+) -> None:
+    state = replace(REVIEW, phase=phase, offers=(OLD, PROTECTED))
+    approve = Command("approve", 1, flags=flags)
+    after, effect = reduce(state, approve, replace(BOB, role=role))
+    if flags and role in ("maintain", "admin"):
+        assert (after.phase, after.approved, effect) == (Phase.RUNNING, NEW.digest, Done())
+        return
+    assert after == state and isinstance(effect, Refuse)
+    assert "`.github/workflows/ci.yml`, `uv.lock`" in effect.says
+    told = "`/mak approve bbbbbbb --allow-protected`" in effect.says
+    assert told is (role in ("maintain", "admin"))
+
+
+def test_a_refusal_names_some_of_many_protected_files_and_none_as_markup() -> None:
+    files = ("a`@all`.lock", *(f"{n}.lock" for n in range(20)))
+    state = replace(REVIEW, offers=(replace(NEW, protected=files),))
+    effect = reduce(state, Command("approve", 1), BOB)[1]
+    assert isinstance(effect, Refuse)
+    assert "`a'@all'.lock`, `0.lock`" in effect.says and "and 13 more" in effect.says
+
+
+def test_the_flag_for_protected_files_is_read_and_does_no_harm_without_any() -> None:
+    asked = parse("/mak approve bbbbbbb --allow-protected")
+    assert asked.commands == (Command("approve", 1, word="bbbbbbb", flags=ALLOW),)
+    after, _ = reduce(REVIEW, asked.commands[0], BOB)
+    assert after.approved == NEW.digest
+    assert parse("/mak approve --allow-protected=yes").problem is not None
 
 
 @pytest.mark.parametrize(
