@@ -16,6 +16,7 @@ from mak.config.endpoints import (
     write_endpoints,
 )
 from mak.config.keylike import looks_like_key
+from mak.config.policy import POLICY_FILE, Approver, OnOverlap, Policy, policy_schema
 from mak.config.private import changing
 from mak.config.sections import Section
 from mak.config.settings import (
@@ -45,8 +46,10 @@ from mak.config.variables import (
 __all__ = [
     "CONFIG_FILE",
     "ENDPOINTS_FILE",
+    "POLICY_FILE",
     "VARIABLE",
     "VARIABLES_FILE",
+    "Approver",
     "Checks",
     "Config",
     "EndpointSettings",
@@ -57,6 +60,8 @@ __all__ = [
     "Generated",
     "Mode",
     "Models",
+    "OnOverlap",
+    "Policy",
     "Repair",
     "Section",
     "Timeouts",
@@ -70,6 +75,7 @@ __all__ = [
     "merged",
     "parse_document",
     "places",
+    "policy_schema",
     "read_document",
     "read_endpoints",
     "read_variables",

@@ -18,7 +18,8 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from mak.github.verbs import MOST_TASKS, VERBS, Text, Verb, verb_of
+from mak.config.policy import MOST_TASKS
+from mak.github.verbs import VERBS, Text, Verb, verb_of
 
 MOST_COMMANDS = 5
 _INVISIBLE = re.compile(

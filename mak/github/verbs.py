@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mak.config.policy import MOST_AGENTS, MOST_TASKS, MOST_WAVES
+
 _BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock$|/$|\.$))[A-Za-z0-9][\w./-]{0,199}", re.ASCII)
 _FILE = re.compile(r"(?!/)(?!.*[\\:])[^\x00-\x1f]{1,1000}")
-#: As many as a person would type; a range says what it stands for.
-MOST_AGENTS, MOST_WAVES, MOST_TASKS = 32, 200, 400
 
 
 class Level(StrEnum):

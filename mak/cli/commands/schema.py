@@ -10,7 +10,7 @@ from mak.cli.command import EXIT_DONE, Command
 from mak.cli.options import add_json
 from mak.errors import UsageError
 
-DOCUMENTS = ("plan", "reply", "config", "findings")
+DOCUMENTS = ("plan", "reply", "config", "findings", "policy")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "document",
         choices=DOCUMENTS,
         nargs="?",
-        help="plan files, agents' replies, config.yaml, what mak check --json finds",
+        help="plan files, agents' replies, config.yaml, findings of mak check, .github/mak.yml",
     )
     # A schema is JSON whether or not that is asked for.
     add_json(parser)
@@ -43,6 +43,10 @@ def _schema(document: str) -> dict[str, Any]:
             from mak.config import config_schema
 
             return config_schema()
+        case "policy":
+            from mak.config import policy_schema
+
+            return policy_schema()
         case "findings":
             from mak.cli.reports.document import schema
 
