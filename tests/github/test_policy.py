@@ -10,12 +10,14 @@ import yaml
 from jsonschema import Draft202012Validator
 from pydantic_core import PydanticUndefined
 
+from mak.checks import protected as kept
 from mak.config.policy import PROTECTED, Approver, OnOverlap, Policy, policy_schema
 from mak.errors import UsageError
 from mak.github.policy import excess, limited, protected, read_policy, rules
 from mak.github.reduce import Rules
 from mak.github.state import Wanted
 from mak.model import NodeId, Plan, Task
+from mak.source import language
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "github-policy.md").read_text()
 
@@ -95,6 +97,24 @@ def test_files_that_decide_what_runs_are_protected(path: str) -> None:
     assert protected(plan(path), Policy().protected) == found
     assert protected(plan(f"{path}::x"), Policy().protected) == found
     assert protected(plan("a.py", creates=(path,)), Policy().protected) == found
+
+
+def test_what_mak_knows_as_locked_or_as_rules_is_protected() -> None:
+    """Two lists say what is not to be written in passing, and what takes a maintainer's word."""
+    code = ("code that every", "build")
+    kinds = {**kept._NAMES, **kept._SUFFIXES, **kept._FOLDERS}
+    made = {name: f"x{name}" for name in kept._SUFFIXES} | {n: f"{n}/x" for n in kept._FOLDERS}
+    names = [
+        made.get(name, name)
+        for name, what in kinds.items()
+        # Git lets nobody write its own folder.
+        if not what.startswith(code) and name != ".git"
+    ]
+    names += [*language._LOCK_FILES, "pylock.toml", "pylock.dev.toml", "conda-lock.yml"]
+    for name in names:
+        for path in (name, f"sub/{name}"):
+            if name != ".github/x" or path == name:
+                assert protected(plan(path), Policy().protected) == (path,)
 
 
 def test_other_files_are_not_and_what_is_only_read_is_not() -> None:
