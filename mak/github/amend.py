@@ -7,7 +7,7 @@ was shown never comes to mean another task.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from mak.errors import MakBug
@@ -30,14 +30,21 @@ class Refused(Exception):
 
 
 def amend(
-    plan: Plan, dropped: tuple[Dropped, ...], command: Command, login: str
+    plan: Plan,
+    dropped: tuple[Dropped, ...],
+    command: Command,
+    login: str,
+    *,
+    files: Collection[str] | None = None,
 ) -> tuple[Plan, tuple[Dropped, ...], str]:
     """Return a plan after `edit`, `drop`, `keep`, `add` or `skip`, and what that was: `T3 edited`.
 
-    Plan and dropped tasks have the ids that people see. `login` is who says so. Raises `Refused`
-    for what cannot be done; whether the plan fits the repository is for grounding to say.
+    Plan and dropped tasks have the ids that people see. `login` is who says so. `files` are those
+    of the tree: a task makes what it is given that is not among them; None: all of it is there.
+    Raises `Refused` for what cannot be done; whether the plan fits the repository is for grounding
+    to say.
     """
-    case = _Case(plan, dropped, login)
+    case = _Case(plan, dropped, login, files)
     change = _CHANGES.get(command.verb)
     if change is None:
         raise MakBug(f"amending a plan: {command.verb} changes none")
@@ -115,9 +122,16 @@ def _highest(ids: Iterable[str], letter: str) -> int:
 class _Case:
     """A plan while it is changed."""
 
-    def __init__(self, plan: Plan, dropped: tuple[Dropped, ...], login: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        dropped: tuple[Dropped, ...],
+        login: str,
+        files: Collection[str] | None,
+    ) -> None:
         self.plan = plan
         self.login = login
+        self.files = files
         self.tasks = [*plan.tasks]
         self.dropped = [*dropped]
         self.gone = {task.id: task for task in map(_task, dropped)}
@@ -163,7 +177,7 @@ def _edit(case: _Case, command: Command) -> str:
     before = case.task(command.ids[0])
     task = replace(before, goal=command.text or before.goal)
     if (files := command.flag("files")) is not None:
-        task = _with_files(task, files.split(","))
+        task = _with_files(case, task, files.split(","))
     after, wave = case.after(command), command.flag("wave")
     if after is not None and wave is not None:
         raise Refused("`--after` and `--wave` both say when a task comes: give one of them.")
@@ -177,20 +191,27 @@ def _edit(case: _Case, command: Command) -> str:
     return f"{task.id} edited"
 
 
-def _with_files(task: Task, paths: Sequence[str]) -> Task:
+def _with_files(case: _Case, task: Task, paths: Sequence[str]) -> Task:
     """Return the task with these files as all that it writes.
 
     A file that it was to make is still made; what else it was to make would be in a file that is
     written as a whole, or is no longer its.
     """
     named = dict.fromkeys(map(NodeId, paths))
-    new = {node for node in task.creates if node.is_file}
-    creates = tuple(node for node in task.creates if node.file in named and node.file in new)
-    made = {node.path for node in creates}
-    writes = tuple(node for node in named if node.path not in made)
-    left = {*writes, *creates}
-    reads = tuple(node for node in task.reads if node.file not in left)
+    new = {node for node in task.creates if node.is_file} | _missing(case, task, named)
+    was = (node for node in task.creates if node.file in named and node.file in new)
+    creates = tuple(dict.fromkeys((*was, *(node for node in named if node in new))))
+    writes = tuple(node for node in named if node not in new)
+    reads = tuple(node for node in task.reads if node.file not in named)
     return replace(task, writes=writes, creates=creates, reads=reads)
+
+
+def _missing(case: _Case, task: Task, named: Iterable[NodeId]) -> set[NodeId]:
+    """Return those of the files that neither the tree has nor another task makes."""
+    if case.files is None:
+        return set()
+    made = {node for each in case.tasks if each.id != task.id for node in each.creates}
+    return {node for node in named if node.path not in case.files and node not in made}
 
 
 def _in_wave(case: _Case, task: Task, number: int) -> tuple[str, ...]:
@@ -273,7 +294,7 @@ def _keep(case: _Case, command: Command) -> str:
             missing = f"{id} is not dropped" if id in ids else f"There is no {id}"
             raise Refused(f"{missing}; dropped {_are(case.gone)}.")
     back = {id: case.gone[id] for id in command.ids}
-    if more := _missing(case, back):
+    if more := _also(case, back):
         builds = "builds" if len(back) == 1 else "build"
         raise Refused(
             f"{_listed(back)} {builds} on {_listed(more)}, dropped too:"
@@ -288,7 +309,7 @@ def _keep(case: _Case, command: Command) -> str:
     return f"{', '.join(back)} kept"
 
 
-def _missing(case: _Case, back: Mapping[str, Task]) -> list[str]:
+def _also(case: _Case, back: Mapping[str, Task]) -> list[str]:
     """Return the dropped tasks that these build on, directly or not."""
     found: dict[str, None] = {}
     ahead = list(back)
@@ -305,7 +326,10 @@ def _add(case: _Case, command: Command) -> str:
         raise Refused("A plan of repairs takes no other tasks: `/mak edit` changes one of them.")
     number = _highest((*(task.id for task in case.tasks), *case.gone), case.letter) + 1
     id = f"{case.letter}{number}"
-    case.tasks.append(Task(id, command.text, depends_on=case.after(command) or ()))
+    task = Task(id, command.text, depends_on=case.after(command) or ())
+    if (files := command.flag("files")) is not None:
+        task = _with_files(case, task, files.split(","))
+    case.tasks.append(task)
     return f"{id} added"
 
 

@@ -276,7 +276,7 @@ def _split(after: str) -> tuple[str, str | None]:
                 raise _Misread("a quote is not closed")
             position += 1
             continue
-        if match[0].endswith(":") and not match[0].startswith("--"):
+        if match[0].endswith(":"):
             return after[: match.end() - 1], after[match.end() :].strip()
         position = match.end()
     return after, None

@@ -95,6 +95,7 @@ _RUN = (
     Flag("budget", "--budget=USD", _money),
     Flag("yes", "--yes", None),
 )
+_FILES = Flag("files", "--files=a.py,b.py", _files)
 _AFTER = Flag("after", "--after=T1,T2", _tasks)
 
 VERBS: tuple[Verb, ...] = (
@@ -121,7 +122,7 @@ VERBS: tuple[Verb, ...] = (
         fewest=1,
         most=1,
         flags=(
-            Flag("files", "--files=a.py,b.py", _files),
+            _FILES,
             _AFTER,
             Flag("wave", "--wave=N", _number(MOST_WAVES)),
         ),
@@ -138,7 +139,7 @@ VERBS: tuple[Verb, ...] = (
         flags=(Flag("cascade", "--cascade", None),),
     ),
     Verb("keep", "keep T3", "take tasks in again", ids="TR", fewest=1, most=MOST_TASKS),
-    Verb("add", "add: TEXT", "add a task", flags=(_AFTER,), text=Text.NEEDED, payload=True),
+    Verb("add", "add: TEXT", "add a task", flags=(_FILES, _AFTER), text=Text.NEEDED, payload=True),
     Verb("replan", "replan[: TEXT]", "plan again, with a remark", text=Text.OPTIONAL),
     Verb("repair", "repair[: TEXT]", "plan repairs of what is open", text=Text.OPTIONAL),
     Verb(

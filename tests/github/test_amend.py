@@ -46,12 +46,12 @@ REPAIRS = Plan(
 )
 
 
-def say(plan: Plan, *lines: str, dropped: tuple[Dropped, ...] = ()):
+def say(plan: Plan, *lines: str, dropped: tuple[Dropped, ...] = (), files=None):
     """Return what comes of a plan after comments."""
     what = ""
     for line in lines:
         (command,) = parse(f"/mak {line}").commands
-        plan, dropped, what = amend(plan, dropped, command, "bob")
+        plan, dropped, what = amend(plan, dropped, command, "bob", files=files)
     return plan, dropped, what
 
 
@@ -76,6 +76,31 @@ def test_files_take_the_place_of_what_a_task_writes() -> None:
     assert (made.task("T4").writes, made.task("T4").creates) == (
         (NodeId("x.py"),),
         (NodeId("new.py"),),
+    )
+
+
+def test_files_that_are_nowhere_yet_are_made() -> None:
+    plan, *_ = say(
+        PLAN,
+        "edit T3 --files=x.py,other.py,new.py: Write them.",
+        "add --files=c.py,more.py: And those.",
+        files={"a.py", "b.py", "c.py", "d.py", "x.py"},
+    )
+    third, sixth = plan.task("T3"), plan.task("T6")
+    # new.py is for T4 to make.
+    assert third.writes == (NodeId("x.py"), NodeId("new.py"))
+    assert third.creates == (NodeId("other.py"),)
+    assert (sixth.writes, sixth.creates) == ((NodeId("c.py"),), (NodeId("more.py"),))
+
+
+def test_an_added_task_with_files_can_be_grounded() -> None:
+    found = sources({"a.py": "def f():\n    pass\n"})
+    plan = Plan("r", (task("T1", writes="a.py::f"),))
+    amended, *_ = say(plan, "add --files=a.py,b.py --after=T1: More.", files=found)
+    grounded = ground(amended, found)
+    assert not isinstance(grounded, Ungrounded)
+    assert grounded.plan.task("T2") == Task(
+        "T2", "More.", (NodeId("a.py"),), (), (NodeId("b.py"),), ("T1",)
     )
 
 
@@ -265,6 +290,43 @@ def test_a_command_that_is_no_change_is_a_bug() -> None:
     (command,) = parse("/mak pause").commands
     with pytest.raises(MakBug):
         amend(PLAN, (), command, "bob")
+
+
+COMMANDS = st.one_of(
+    st.builds(
+        lambda verb, ids, flag: f"{verb} {' '.join(ids)}{flag if verb == 'drop' else ''}",
+        st.sampled_from(["drop", "keep"]),
+        st.lists(st.integers(1, 8).map("T{}".format), min_size=1, max_size=3).map(tuple),
+        st.sampled_from(["", " --cascade"]),
+    ),
+    st.builds("edit T{} --after=T{}: x{}".format, *(st.integers(1, 8),) * 3),
+    st.builds("edit T{} --wave={}".format, st.integers(1, 8), st.integers(1, 4)),
+    st.builds("edit T{} --files={}.py".format, st.integers(1, 8), st.sampled_from("abn")),
+    st.builds("add --after=T{}: y".format, st.integers(1, 8)),
+)
+
+
+@given(st.lists(COMMANDS, max_size=12))
+def test_whatever_is_said_a_plan_stays_one_and_no_task_is_lost(lines: list[str]) -> None:
+    plan, dropped = PLAN, ()
+    seen = {t.id for t in plan.tasks}
+    for line in lines:
+        try:
+            plan, dropped, what = say(plan, line, dropped=dropped)
+        except Refused as refused:
+            assert refused.says.endswith(".")
+            continue
+        assert re.fullmatch(r"T\d+(, T\d+)* (edited|dropped|kept|added)", what)
+        ids = [t.id for t in plan.tasks]
+        gone = [each.task["id"] for each in dropped]
+        assert len({*ids, *gone}) == len(ids) + len(gone)
+        if what.endswith("added"):
+            assert ids[-1] not in seen
+            seen.add(ids[-1])
+        assert {*ids, *gone} == seen
+        assert ids and sum(map(len, levels(plan))) == len(ids)
+        written = {node for t in plan.tasks for node in (*t.writes, *t.creates)}
+        assert written.isdisjoint(plan.dropped)
 
 
 # ------------------------------------------------------------------------------ names

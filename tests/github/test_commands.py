@@ -33,6 +33,26 @@ FIRES = {
     "code in the text": ("/mak edit T3: use `x`", [Command("edit", 1, ("T3",), text="use `x`")]),
     "digest": ("/mak approve 3F9C1AB", [Command("approve", 1, word="3f9c1ab")]),
     "waves": ("/mak approve --waves=1..2", [Command("approve", 1, flags=(("waves", "1..2"),))]),
+    "flags before the text": (
+        "/mak edit T3 --after=T1,T2 --files=a.py: use a: b",
+        [
+            Command(
+                "edit",
+                1,
+                ("T3",),
+                flags=(("after", "T1,T2"), ("files", "a.py")),
+                text="use a: b",
+            )
+        ],
+    ),
+    "a quoted value before the text": (
+        '/mak edit T3 --files="a b.py": use it',
+        [Command("edit", 1, ("T3",), flags=(("files", "a b.py"),), text="use it")],
+    ),
+    "flags after the text": (
+        "/mak add: use it --files=a.py --after=T1",
+        [Command("add", 1, flags=(("files", "a.py"), ("after", "T1")), text="use it")],
+    ),
     "range": ("/mak drop T2..T4 t9", [Command("drop", 1, ("T2", "T3", "T4", "T9"))]),
     "cascade": ("/mak drop T2 --cascade", [Command("drop", 1, ("T2",), flags=(("cascade", ""),))]),
     "task": ("/mak fix the login", [Command("run", 1, text="fix the login")]),
