@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from mak.github import marks, messages
 from mak.github.commands import parse
 from mak.github.messages import words
-from mak.github.reduce import ALLOWED, Rules
+from mak.github.reduce import ALLOWED, Rules, Stale
 from mak.github.state import (
     Change,
     Dropped,
@@ -27,6 +27,7 @@ from mak.github.state import (
     Posted,
     Proposal,
     Spot,
+    Todo,
 )
 from mak.github.verbs import VERBS
 from mak.plan.untrusted import clean
@@ -82,6 +83,8 @@ PIECES = st.sampled_from(
         "<!-- mak:begin r1 -->",
         "&",
         "&#64;",
+        "$x$ ",
+        "$`",
         "\u202e",
         "\u200b",
         "\ud800",
@@ -382,11 +385,71 @@ def test_a_digest_is_as_long_as_it_has_to_be() -> None:
     assert f"/mak approve {twin.digest[:21]}\n" in messages.plan(state, twin, PLAN, LINKS)
 
 
-def test_a_wave_that_landed_in_part_is_open_until_its_repair() -> None:
-    part = replace(RUNNING, waves=(replace(said.ONE, tasks=("extract",)),))
+def test_a_wave_that_landed_in_part_is_left_to_its_repairs() -> None:
+    part = replace(MENDING, waves=(replace(said.ONE, tasks=("extract",)),))
     rows = messages.tracking(part, PLAN, LINKS, NOW)
-    assert "| ⏳ | **Wave 1** |" not in rows
-    assert "abc1234" in rows
+    assert "| ⚠️ | Wave 1 | T1 T2 · [`abc1234`]" in rows
+    mended = replace(part, phase=Phase.RUNNING, approved=REPAIRS.digest)
+    rows = messages.tracking(mended, PLAN, LINKS, NOW)
+    assert "| ⏳ | **Repair 1** |" in rows
+    assert "| ▫️ | Wave 2 |" in rows
+    assert messages.next_wave(mended, PLAN) == "repair 1"
+    twice = (replace(said.FIX, tasks=("R1",)), replace(said.FIX, commit="e" * 40, tasks=("R2",)))
+    rows = messages.tracking(replace(mended, waves=(*part.waves, *twice)), PLAN, LINKS, NOW)
+    assert rows.count("Repair 1") == 1
+    assert "| ✅ | Repair 1 | R1 R2 · [`fed4321`]" in rows
+    assert "| ⏳ | **Wave 2** |" in rows
+
+
+def test_a_wave_without_a_commit_of_a_run_that_is_done_is_over() -> None:
+    state = replace(DONE, waves=(said.ONE,))
+    rows = messages.tracking(state, PLAN, LINKS, NOW)
+    assert "| – | Wave 2 | T3 · nothing committed |" in rows
+    assert messages.next_wave(state, PLAN) == ""
+
+
+def test_what_was_asked_of_a_run_on_its_way_is_shown() -> None:
+    state = replace(
+        RUNNING, halt=Halt("pause", "bob"), last_wave=2, attempt=2, tokens=12_300, skipped=(1,)
+    )
+    shown = messages.tracking(state, PLAN, LINKS, NOW)
+    for said_so in (
+        "Pauses after the wave that runs, as @&#8203;bob asked.",
+        "Runs up to wave 2",
+        "attempt 2",
+        "12,300 tokens",
+        "repairs of plan 1",
+    ):
+        assert said_so in shown
+
+
+def test_a_plan_that_is_being_changed_is_not_one_to_review() -> None:
+    drop = Todo(parse("/mak drop R1").commands[0], said.BOB, "c1:1", NOW)
+    state = replace(MENDING, phase=Phase.PLANNING, todo=(drop,))
+    shown = messages.tracking(state, PLAN, LINKS, NOW)
+    assert "| ⏳ | Repair plan 1 | is being changed |" in shown
+    again = replace(drop, command=parse("/mak replan").commands[0])
+    shown = messages.tracking(replace(state, todo=(again,)), PLAN, LINKS, NOW)
+    assert "| ⏳ | Plan rev 2 | is being changed |" in shown
+    stale = messages.stale(replace(state, todo=(drop,)), Stale(NEW, None), said.ASK)
+    assert "a new plan is being made (`drop` by @bob)" in stale
+
+
+@given(HOSTILE, HOSTILE)
+def test_an_address_leads_where_it_says(text: str, other: str) -> None:
+    text, other = text.replace("\ud800", ""), other.replace("\ud800", "")
+    state = replace(
+        REVIEW,
+        base=other,
+        trigger=replace(REVIEW.trigger, url=f"{said.PAGE}/{text}"),
+        approvals=(replace(said.YES, url=f"{said.PAGE}/{text}"),),
+    )
+    for body in (
+        messages.tracking(state, PLAN, LINKS, NOW),
+        messages.no_pull(state, LINKS),
+        messages.pull_body(state, PLAN, LINKS),
+    ):
+        does_nothing(body)
 
 
 def test_what_landed_of_an_earlier_plan_is_still_shown() -> None:
@@ -403,7 +466,7 @@ def test_only_lines_in_the_diff_get_comments() -> None:
     assert "inline below" not in body
     every = {(spot.path, spot.line) for spot in said.SPOTS}
     body, comments = messages.repairs(MENDING, REPAIRS, said.REPAIR, LINKS, every, PLAN)
-    assert [(each["path"], each["line"]) for each in comments] == [*every] or len(comments) == 2
+    assert {(each["path"], each["line"]) for each in comments} == every
     assert "not in this diff" not in body
 
 

@@ -12,6 +12,7 @@ from mak.github.messages.plan import plan
 from mak.github.messages.progress import summary, tracking
 from mak.github.messages.pull import no_pull, pull_body
 from mak.github.messages.repair import check_annotations, repairs
+from mak.github.messages.steps import next_wave
 from mak.github.messages.titles import commit_title, pull_title
 from mak.github.messages.words import LONGEST, inert
 
@@ -29,6 +30,7 @@ __all__ = [
     "help_text",
     "inert",
     "misread",
+    "next_wave",
     "no_pull",
     "plan",
     "pull_body",

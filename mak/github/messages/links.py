@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from mak.github.redaction import redact
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -51,4 +53,4 @@ def link(text: str, url: str) -> str:
     """Return words of ours with an address, or alone where there is none."""
     if not url.startswith(("https://", "http://")):
         return text
-    return f"[{text}]({quote(url, safe=':/?#@!$&*+,;=%~.-_')})"
+    return f"[{text}]({quote(redact(url), safe=':/?#@!$&*+,;=%~.-_')})"

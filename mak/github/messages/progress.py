@@ -95,7 +95,9 @@ def _lines(
     if state.pull:
         head.append(link(f"PR #{state.pull.number}", links.pull(state.pull.number)))
     said = _SAID[state.phase]
-    why = [f"{prose(state.why, 1_000)}", ""] if state.why else []
+    if state.attempt > 1:
+        head.append(f"attempt {state.attempt}")
+    notes = _notes(state)
     rows = [_plan_row(state, proposal, links), *_review_rows(state, links)]
     every = steps(state, proposal)
     waves = [_row(state, step, links) for step in every]
@@ -104,13 +106,14 @@ def _lines(
     money = f"Spent {state.spent:.2f} USD"
     if state.wanted.budget is not None:
         money = f"Budget {state.spent:.2f} of {state.wanted.budget:.2f} USD"
-    agents = [f"agents ≤ {state.wanted.agents}"] if state.wanted.agents else []
+    agents = [f"{state.tokens:,} tokens"] if state.tokens else []
+    agents += [f"agents ≤ {state.wanted.agents}"] if state.wanted.agents else []
     typed = [verb for verb in _TYPED if state.phase in ALLOWED[verb]]
     return [
         f"### MAK · run `{state.run}` · **{said}**",
         " · ".join(head),
         "",
-        *why,
+        *([*notes, ""] if notes else []),
         "| | Step | State |",
         "|---|---|---|",
         *(f"| {sign} | {what} | {how} |" for sign, what, how in rows),
@@ -120,13 +123,27 @@ def _lines(
     ]
 
 
+def _notes(state: RunState) -> list[str]:
+    """Return what there is to say besides the steps, a line each."""
+    notes = [prose(state.why, 1_000)] if state.why else []
+    if state.phase is Phase.RUNNING:
+        if state.halt and state.halt.how == "pause":
+            notes.append(f"Pauses after the wave that runs, as {name(state.halt.login)} asked.")
+        if state.last_wave is not None:
+            notes.append(f"Runs up to wave {state.last_wave}, as whoever approved it asked.")
+    if state.skipped:
+        plans = ", ".join(map(str, state.skipped[-20:]))
+        notes.append(f"Left as they are, as somebody decided: repairs of plan {plans}.")
+    return notes
+
+
 def _clock(moment: int) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%H:%M")
 
 
 def _plan_row(state: RunState, proposal: Proposal | None, links: Links) -> tuple[str, str, str]:
     offer = next((each for each in reversed(state.offers) if not each.repair), None)
-    if state.phase is Phase.PLANNING and (offer is None or offer is state.offer):
+    if state.phase is Phase.PLANNING and not waiting_repair(state):
         what = "is being changed" if offer else "is being made"
         return "⏳", f"Plan rev {offer.rev}" if offer else "Plan", what
     if offer is None:
@@ -153,6 +170,8 @@ def _review_rows(state: RunState, links: Links) -> list[tuple[str, str, str]]:
         so_far = f"; approved by {by} so far" if by else ""
         waits = "waiting for `/mak approve` from someone with write access"
         return [("👉", "**Review**", waits + so_far)]
+    if state.phase is Phase.PLANNING and (number := waiting_repair(state)):
+        return [("⏳", f"Repair plan {number}", "is being changed")]
     if state.phase is Phase.REPAIR_REVIEW and offer:
         review = state.posted.get(f"repair:{offer.repair}", Posted(0))
         shown = link(f"repair plan {offer.repair}", _review(state, links, review.id))
@@ -181,4 +200,6 @@ def _row(state: RunState, step: Step, links: Links) -> tuple[str, str, str]:
         return "▫️", step.label, how
     waits = waiting_repair(state)
     is_last = waits and step.landed and step.landed[-1] is state.waves[-1]
+    if not step.landed:
+        return "–", step.label, f"{shown} · nothing committed"
     return ("⚠️" if is_last else "✅"), step.label, how

@@ -99,7 +99,7 @@ def _table(state: RunState, every: list[Step], links: Links) -> list[str]:
 
 def _check(state: RunState, step: Step) -> str:
     if not step.landed:
-        return "⏳" if step.runs else "▫️"
+        return "⏳" if step.runs else "▫️" if step.open else "nothing committed"
     newest = step.landed[-1] is state.waves[-1]
     if newest and (waits := waiting_repair(state)):
         return f"⚠️ repair plan {waits} waiting"

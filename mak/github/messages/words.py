@@ -20,7 +20,7 @@ from mak.plan.untrusted import clean
 LONGEST = 60_000
 #: Breaks what GitHub would make a mention, a reference or a link of; nobody sees it.
 _BREAK = "&#8203;"
-_MARKUP = re.compile(r"([\\`*_\[\]!~|>$])")
+_MARKUP = re.compile(r"([\\`*_\[\]!~|>])")
 _LINKS = re.compile(r"(@|#|://|www\.|GH-)", re.IGNORECASE)
 #: What makes a heading, a list, a rule or a table of a line that begins with it.
 _LEAD = re.compile(r"^(?:([-+=:])|(\d{1,9})(?=[.)]|$))")
@@ -49,7 +49,8 @@ def _led(line: str) -> str:
 
 def _escaped(line: str) -> str:
     text = _MARKUP.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;"))
-    return _LINKS.sub(lambda match: match[1] + _BREAK, text)
+    # A dollar sign would begin a formula, also behind a backslash.
+    return _LINKS.sub(lambda match: match[1] + _BREAK, text).replace("$", "&#36;")
 
 
 def inert(text: str, most: int = 2_000) -> str:
