@@ -126,8 +126,6 @@ def _how(state: RunState, offer: Offer, tasks: Sequence[str]) -> str:
 def _waits(state: RunState, plan: Proposal | None, wave: str) -> str:
     if plan is not None and not next_wave(state, plan):
         return "The run ends with this decision."
-    return (
-        f"Waves after {wave.removeprefix('wave ')} wait for this decision."
-        if wave
-        else ("The run waits for this decision.")
-    )
+    number = wave.removeprefix("wave ")
+    what = f"Waves after {number} wait" if number.isdigit() else "The run waits"
+    return f"{what} for this decision."

@@ -21,7 +21,9 @@ LONGEST = 60_000
 #: Breaks what GitHub would make a mention, a reference or a link of; nobody sees it.
 _BREAK = "&#8203;"
 _MARKUP = re.compile(r"([\\`*_\[\]!~|>])")
-_LINKS = re.compile(r"(@|#|://|www\.|GH-)", re.IGNORECASE)
+#: What makes one, up to where it is broken: GitHub looks for some in the source, entities and all,
+#: so that `www.` has to be broken itself.
+_LINKS = re.compile(r"(@|#|GH-|:(?=//)|www(?=\.))", re.IGNORECASE)
 #: What makes a heading, a list, a rule or a table of a line that begins with it.
 _LEAD = re.compile(r"^(?:([-+=:])|(\d{1,9})(?=[.)]|$))")
 #: How programs colour what they say.
