@@ -154,15 +154,16 @@ def _repairs() -> str:
 
 
 def _protected() -> str:
+    protected = (".github/workflows/ci.yml", "uv.lock")
     proposal = replace(
         PLAN,
-        protected=(".github/workflows/ci.yml", "uv.lock"),
+        protected=protected,
         overlaps=(Overlap("r9", 43, "carol", ("auth/views.py::login",)),),
         cost=(None, None),
         remarks=(),
     )
     rules = Rules(approvals=2, maintainers=True, others=True)
-    return messages.plan(REVIEW, NEW, proposal, LINKS, rules)
+    return messages.plan(REVIEW, replace(NEW, protected=protected), proposal, LINKS, rules)
 
 
 #: By number where the wording is agreed on, then by what it is.

@@ -9,7 +9,7 @@ from mak.github.commands import Asked
 from mak.github.messages.links import Links
 from mak.github.messages.plan import changed
 from mak.github.messages.progress import standing
-from mak.github.messages.words import code, ended, inert, lasted, mention, short
+from mak.github.messages.words import approve, code, ended, inert, lasted, mention, short
 from mak.github.reduce import Facts, Stale
 from mak.github.state import Offer, Proposal, RunState
 from mak.github.verbs import VERBS, Verb, verb_of
@@ -49,7 +49,7 @@ def stale(state: RunState, effect: Stale, facts: Facts) -> str:
         f"{who} the plan changed after your comment was written: you approved {meant}, {there}"
         if meant
         else f"{who} you approved a plan that this run does not have; {there}",
-        f"Nothing was started. To run rev {current.rev}: `/mak approve {digest}`",
+        f"Nothing was started. To run rev {current.rev}: `{approve(state, current)}`",
     ]
     return answer(lines, facts.key, state.run)
 

@@ -9,6 +9,7 @@ from mak.github.messages.links import Links, link
 from mak.github.messages.steps import tasks as row
 from mak.github.messages.words import (
     LONGEST,
+    approve,
     bold,
     code,
     counted,
@@ -20,7 +21,6 @@ from mak.github.messages.words import (
     name,
     prose,
     quote,
-    short,
     some,
     whole,
 )
@@ -194,9 +194,8 @@ def _said(
         lines.append("")
     else:
         lines.append("Checked against the dependency graph: nothing to add.")
-    if proposal.protected:
-        files = some([code(path, 200) for path in proposal.protected], round(_FILES * share))
-        lines.append(f"⚠️ **Touches files that take your explicit word:** {files}.")
+    if protected := offer.protected or proposal.protected:
+        lines.append(takes_a_word(protected, round(_FILES * share)))
     else:
         lines.append("Touches nothing under `.github/`, lock files or CI.")
     most = max(round(_OVERLAPS * share), 1)
@@ -210,6 +209,12 @@ def _said(
 def changed(change: Change) -> str:
     """Return what somebody did to a plan, as a part of a sentence."""
     return f"{inert(change.what, 200)} by {mention(change.login)}"
+
+
+def takes_a_word(files: Sequence[str], most: int = _FILES) -> str:
+    """Say that a plan changes files that take a maintainer's explicit word."""
+    shown = some([code(path, 200) for path in files], most)
+    return f"⚠️ **Touches files that take a maintainer's explicit word:** {shown}."
 
 
 def _overlap(overlap: Overlap, links: Links) -> str:
@@ -246,15 +251,16 @@ def _below(state: RunState, offer: Offer, rules: Rules) -> list[str]:
     return [
         "",
         "**To run exactly this plan, comment**",
-        f"```\n/mak approve {short(state, offer.digest)}\n```",
+        f"```\n{approve(state, offer)}\n```",
         _CHANGE,
-        f"Needs {_needed(state, rules)} ({yes} so far). Expires in {days} days.",
+        f"Needs {_needed(state, offer, rules)} ({yes} so far). Expires in {days} days.",
     ]
 
 
-def _needed(state: RunState, rules: Rules) -> str:
-    one = "a maintainer" if rules.maintainers else "a user with write access"
-    many = "maintainers" if rules.maintainers else "users with write access"
+def _needed(state: RunState, offer: Offer, rules: Rules) -> str:
+    maintainers = rules.maintainers or bool(offer.protected)
+    one = "a maintainer" if maintainers else "a user with write access"
+    many = "maintainers" if maintainers else "users with write access"
     who = one if rules.approvals == 1 else f"{rules.approvals} different {many}"
     but = f", not {name(state.requester.login)}, who asked for it" if rules.others else ""
     return f"{counted(rules.approvals, 'approval')} from {who}{but}"

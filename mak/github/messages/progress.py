@@ -168,7 +168,8 @@ def _review_rows(state: RunState, links: Links) -> list[tuple[str, str, str]]:
         return [("▫️", "Review", "none: this run is a plan only")]
     if state.phase is Phase.REVIEW:
         so_far = f"; approved by {by} so far" if by else ""
-        waits = "waiting for `/mak approve` from someone with write access"
+        who = "a maintainer" if offer and offer.protected else "someone with write access"
+        waits = f"waiting for `/mak approve` from {who}"
         return [("👉", "**Review**", waits + so_far)]
     if state.phase is Phase.PLANNING and (number := waiting_repair(state)):
         return [("⏳", f"Repair plan {number}", "is being changed")]

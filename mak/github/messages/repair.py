@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mak.github.messages.links import Links
-from mak.github.messages.plan import changed
+from mak.github.messages.plan import changed, takes_a_word
 from mak.github.messages.steps import last_wave, next_wave
 from mak.github.messages.words import (
     LONGEST,
+    approve,
     bold,
     code,
     counted,
@@ -55,6 +56,9 @@ def repairs(
     head = f"**{left} {counted(len(tasks), 'thing')} broken** (repair plan {offer.repair},"
     head += f" `{short(state, offer.digest)}`)"
     changes = [f"Changes: {some(map(changed, offer.changes), 10)}."] if offer.changes else []
+    protected = offer.protected or proposal.protected
+    if protected:
+        changes.append(takes_a_word(protected))
     below = ["", *changes, _how(state, offer, tasks), _waits(state, plan, wave)]
     items = [_item(task, goals.get(task, ""), spots[task], inline, state, links) for task in tasks]
     room = LONGEST - len("\n".join([head, *below])) - 500
@@ -113,13 +117,13 @@ def _comment(spot: Spot, ids: Mapping[str, str | int]) -> dict[str, Any]:
 
 
 def _how(state: RunState, offer: Offer, tasks: Sequence[str]) -> str:
-    approve = f"`/mak approve {short(state, offer.digest)}`"
+    yes = f"`{approve(state, offer)}`"
     first, last = (inert(tasks[0], 64), inert(tasks[-1], 64)) if tasks else ("R1", "R1")
     if len(tasks) <= 1:
-        run = f"Run it: {approve}"
+        run = f"Run it: {yes}"
     else:
         every = "both" if len(tasks) == 2 else f"all {len(tasks)}"
-        run = f"Run {every}: {approve} · not all: `/mak drop {first}` then approve"
+        run = f"Run {every}: {yes} · not all: `/mak drop {first}` then approve"
     return f"{run} · accept as is: `/mak skip all` · change: `/mak edit {last}: …`"
 
 

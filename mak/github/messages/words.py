@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from mak.github import marks
 from mak.github.redaction import redact
-from mak.github.state import RunState
+from mak.github.state import Offer, RunState
 from mak.plan.untrusted import clean
 
 #: GitHub takes 65,536 characters of a comment, a review and a pull request.
@@ -156,6 +156,12 @@ def short(state: RunState, digest: str) -> str:
     while any(other.startswith(digest[:length]) for other in others) and length < len(digest):
         length += 1
     return digest[:length]
+
+
+def approve(state: RunState, offer: Offer) -> str:
+    """Return what somebody types to run an offer and nothing else."""
+    word = " --allow-protected" if offer.protected else ""
+    return f"/mak approve {short(state, offer.digest)}{word}"
 
 
 def whole(state: RunState, rev: int) -> str:
