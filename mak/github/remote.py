@@ -24,7 +24,11 @@ from mak.github.tokens import Tokens
 from mak.store.git import Git
 
 #: All that MAK ever writes to: of numbers and ids, never of text that somebody chose.
-_OURS = re.compile(r"refs/heads/mak/\d+-r[0-9a-z]+|refs/mak/(?:runs/r[0-9a-z]+|issues/\d+)")
+_OURS = re.compile(
+    r"refs/heads/mak/\d+-r[0-9a-z]+"
+    # Where a repository takes no refs but branches, the records are some.
+    r"|refs/(?:mak|heads/mak/state)/(?:runs/r[0-9a-z]+|issues/\d+)"
+)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -77,12 +81,24 @@ class Remote:
         """Bring refs here, under their own names; what was pushed over in the meantime counts."""
         self._talk("fetch", "--quiet", "--no-tags", self.url, *(f"+{ref}:{ref}" for ref in refs))
 
-    def commit(self, files: Mapping[str, bytes], message: str, parent: str, moment: int) -> str:
-        """Make a commit of nothing but these files; the same again is the same commit.
+    def commit(
+        self,
+        files: Mapping[str, bytes],
+        message: str,
+        parent: str,
+        moment: int,
+        *,
+        onto: str = "",
+    ) -> str:
+        """Make a commit of these files and of those of `onto`; the same again is the same commit.
 
         `moment`, in seconds since 1970, is its date; `parent` is empty for the first one.
         """
-        tree = self._tree(files)
+        blobs = self.blobs(onto) if onto else {}
+        for path, data in files.items():
+            made = self._git.run("hash-object", "-w", "--stdin", input=data)
+            blobs[path] = made.decode().strip()
+        tree = self._tree(blobs)
         stamp = f"{moment} +0000"
         who = {"NAME": "MAK", "EMAIL": "mak@localhost", "DATE": stamp}
         env = {f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in who.items()}
@@ -95,6 +111,41 @@ class Remote:
         done = self._git.attempt("cat-file", "blob", f"{_commit(commit)}:{path}")
         return done.stdout if done.returncode == 0 else None
 
+    def blobs(self, commit: str) -> dict[str, str]:
+        """Return the files of a commit that is here, and their blobs."""
+        lines = self._git.run("ls-tree", "-r", "-z", _commit(commit)).decode().split("\0")
+        rows = (line.partition("\t") for line in lines if line)
+        return {path: row.split()[2] for row, _, path in rows}
+
+    def take(self, checkout: Path, commit: str) -> None:
+        """Bring a commit here from a checkout on this machine."""
+        self._git.run("fetch", "--quiet", "--no-tags", str(checkout), _commit(commit))
+
+    def check_out(self, folder: Path, branch: str, commit: str, who: tuple[str, str]) -> None:
+        """Make a repository in a folder that is not there, with a commit checked out on a branch.
+
+        `who` is the name and address that commits there bear. Nothing in it knows of GitHub.
+        """
+        folder.mkdir(parents=True)
+        git = Git(folder, None)
+        git.run("init", "--quiet", "--template=", f"--initial-branch={branch}")
+        ours = self._git.run("rev-parse", "--absolute-git-dir").decode().rstrip("\n")
+        git.run("fetch", "--quiet", "--no-tags", ours, _commit(commit))
+        for name, value in zip(("user.name", "user.email"), who, strict=True):
+            git.run("config", name, value)
+        git.run("reset", "--quiet", "--hard", commit)
+
+    def follows(self, commit: str, ancestor: str) -> bool:
+        """Whether a commit is, or comes after, another one; both are here."""
+        args = ("merge-base", "--is-ancestor", _commit(ancestor), _commit(commit))
+        return self._git.attempt(*args).returncode == 0
+
+    def author(self, commit: str) -> tuple[str, str]:
+        """Return the name and the message of a commit that is here."""
+        text = self._git.run("show", "--no-patch", "--format=%an%x00%B", _commit(commit)).decode()
+        name, _, message = text.partition("\0")
+        return name, message
+
     def push(self, ref: str, commit: str, expected: str) -> Pushed:
         """Move a ref forward from where it is expected to be; the empty string: not there.
 
@@ -102,12 +153,7 @@ class Remote:
         """
         if not _OURS.fullmatch(ref):
             raise MakBug(f"pushing {ref}: no ref of MAK's")
-        if (
-            expected
-            and self._git.attempt(
-                "merge-base", "--is-ancestor", _commit(expected), _commit(commit)
-            ).returncode
-        ):
+        if expected and not self.follows(commit, expected):
             raise MakBug(f"pushing {ref}: {commit} does not follow {expected}")
         lease = f"--force-with-lease={ref}:{expected}"
         args = ("push", "--porcelain", "--no-verify", lease, self.url, f"{_commit(commit)}:{ref}")
@@ -125,15 +171,14 @@ class Remote:
             return Pushed(Push.DONE)
         raise _failed("push", said)
 
-    def _tree(self, files: Mapping[str, bytes]) -> str:
-        folders: dict[str, dict[str, bytes]] = {}
+    def _tree(self, blobs: Mapping[str, str]) -> str:
+        folders: dict[str, dict[str, str]] = {}
         lines = []
-        for path, data in sorted(files.items()):
+        for path, blob in sorted(blobs.items()):
             folder, slash, rest = path.partition("/")
             if slash:
-                folders.setdefault(folder, {})[rest] = data
+                folders.setdefault(folder, {})[rest] = blob
                 continue
-            blob = self._git.run("hash-object", "-w", "--stdin", input=data).decode().strip()
             lines.append(f"100644 blob {blob}\t{path}")
         for folder, inner in folders.items():
             lines.append(f"040000 tree {self._tree(inner)}\t{folder}")
