@@ -60,8 +60,10 @@ class Api:
 
     # ---------------------------------------------------------------------------------- people
 
-    def permission(self, login: str) -> str:
-        """Return what a person may do: admin, write, read or none. A bot's is never asked for.
+    def permission(self, login: str) -> tuple[str, str]:
+        """Return what a person may do: admin, write, read or none, and the name of their role.
+
+        Roles are finer, such as `maintain` and `triage`. A bot's is never asked for.
 
         Raises `GitHubError` when GitHub does not say, which has to be taken as a no.
         """
@@ -70,9 +72,9 @@ class Api:
             found: Document = self.transport.get(place)
         except GitHubError as error:
             if error.status == 404:
-                return "none"
+                return "none", ""
             raise
-        return str(found["permission"])
+        return str(found["permission"]), str(found.get("role_name") or "")
 
     # ------------------------------------------------------------------------ issues, comments
 

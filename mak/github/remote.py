@@ -127,7 +127,7 @@ class Remote:
         `who` is the name and address that commits there bear. Nothing in it knows of GitHub.
         """
         folder.mkdir(parents=True)
-        git = Git(folder, None)
+        git = Git(folder / ".git", folder)
         git.run("init", "--quiet", "--template=", f"--initial-branch={branch}")
         ours = self._git.run("rev-parse", "--absolute-git-dir").decode().rstrip("\n")
         git.run("fetch", "--quiet", "--no-tags", ours, _commit(commit))

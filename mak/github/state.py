@@ -107,6 +107,8 @@ class Offer:
     changes: tuple[Change, ...] = ()
     #: Files of the plan that take a maintainer's explicit word: workflows, lock files, ….
     protected: tuple[str, ...] = ()
+    #: The digest under which the kernel knows these repairs, whatever became of them here.
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,8 +151,8 @@ def test_refs_files_and_permissions_are_read(api: Api, shop: Shop) -> None:
     assert api.content(".github/mak.yml", "main") is None
     for login, role in (("alice", "write"), ("octo", "admin"), ("bob", "none"), ("tri", "read")):
         shop.repository.allow(login, {"tri": "triage"}.get(login, role))
-        assert api.permission(login) == role
-    assert api.permission("nobody/../../x") == "none"
+        assert api.permission(login)[0] == role
+    assert api.permission("nobody/../../x") == ("none", "")
 
 
 def test_workflows_are_started(api: Api, github: FakeGitHub, shop: Shop, connect: Connect) -> None:

@@ -1,0 +1,681 @@
+"""A run on GitHub, from what people say to commits: look, decide, do, and look again.
+
+`reconcile` may be called by anything, at any time, by several at once: it reads what was said and
+where the run stands, and does what is to be done next. Whoever has the run's lease does what takes
+long. All that is on GitHub is found before it is made, so that what was cut off is gone on with.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mak.errors import GitHubError, MakError
+from mak.github import amend, messages
+from mak.github.hearing import HALTS, hear
+from mak.github.jobs import Job, Process
+from mak.github.ledger import Held, Lost
+from mak.github.reduce import change, closed, expired, moved, offered
+from mak.github.remote import Push
+from mak.github.showing import show
+from mak.github.site import Site
+from mak.github.state import (
+    ACTIVE,
+    LEASE,
+    Answer,
+    Change,
+    Landed,
+    Lease,
+    Offer,
+    Phase,
+    Proposal,
+    RunState,
+    Spot,
+    Todo,
+    dump,
+)
+from mak.model import Plan
+from mak.plan import parse_plan, plan_digest, plan_document
+from mak.schedule import levels
+from mak.store import Store
+
+#: Commands that a planner is asked for; the others change the plan that there is.
+_PLANNED = frozenset({"run", "plan", "replan", "repair"})
+#: What may go on where it was.
+_UNFINISHED = frozenset({"held", "interrupted"})
+
+
+def reconcile(site: Site, issue: int, *, halts: bool = False) -> RunState | None:
+    """Bring an issue's run to where it waits for somebody; return it, or None without one.
+
+    With `halts` only what stops a run is heard, and nothing is done but that.
+    """
+    while True:
+        try:
+            held = hear(site, issue, only=HALTS if halts else None)
+            if held is None:
+                return None
+            held = _write(site, held, _as_of_now(site, held.state))
+            held = show(site, held)
+            if halts or held.state.phase not in (Phase.PLANNING, Phase.RUNNING):
+                return held.state
+            working = _leased(site, held)
+            if working is None:
+                site.note(f"run {held.state.run}: somebody else works on it")
+                return held.state
+            _Work(site, working).carry_out()
+        except Lost:
+            site.note(f"issue {issue}: somebody else was first, reading again")
+
+
+def _as_of_now(site: Site, state: RunState) -> RunState:
+    """Return a run with what nobody said: that its place is closed, or that time is over."""
+    if state.phase not in ACTIVE:
+        return state
+    if site.reader.issue(state.issue).get("state") == "closed":
+        return closed(state, "the issue was closed", site.moment)
+    if state.pull and (found := site.reader.pull(state.pull.number)).get("state") == "closed":
+        how = "merged" if found.get("merged") else "closed"
+        return closed(state, f"the pull request was {how}", site.moment)
+    return expired(state, site.moment)
+
+
+def _write(site: Site, held: Held, state: RunState) -> Held:
+    return held if state == held.state else site.ledger.write(held, state)
+
+
+def _leased(site: Site, held: Held) -> Held | None:
+    lease = held.state.lease
+    if lease is not None and lease.until > site.moment and lease.owner != site.owner:
+        return None
+    mine = Lease(site.owner, secrets.token_hex(8), site.moment + LEASE)
+    return site.ledger.write(held, replace(held.state, lease=mine))
+
+
+@dataclass
+class _Work:
+    """Whoever holds the lease of a run, at what is to be done next."""
+
+    site: Site
+    held: Held
+    #: The checkout, while there is one.
+    folder: Path | None = None
+    #: What the kernel has said of repairs, until they are offered.
+    repairs: Mapping[str, Any] | None = None
+    offer: Mapping[str, Any] | None = None
+    outcome: Mapping[str, Any] | None = None
+    error: str = ""
+    #: Of what it has cost since it was written down.
+    cost: float = 0.0
+    tokens: int = 0
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> RunState:
+        return self.held.state
+
+    def carry_out(self) -> None:
+        """Plan, or run, until somebody has to decide or there is nothing left to do."""
+        before = self.site.folder / f"run-{secrets.token_hex(6)}"
+        try:
+            self.folder = before / "checkout"
+            if self.state.phase is Phase.PLANNING:
+                self._plan()
+            else:
+                self._run()
+        except Lost:
+            raise
+        except MakError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            self._fail(f"{error}{hint}")
+        finally:
+            shutil.rmtree(before, ignore_errors=True)
+
+    # ------------------------------------------------------------------------------ planning
+
+    def _plan(self) -> None:
+        state = self.state
+        todo = state.todo
+        if not todo:
+            self._to_review()
+        elif todo[0].command.verb in _PLANNED:
+            self._ask_planner(todo[0])
+        else:
+            self._amend()
+
+    def _ask_planner(self, todo: Todo) -> None:
+        state, command = self.state, todo.command
+        last = self._last_plan() if command.verb in ("replan", "repair") else None
+        request = state.request
+        remark = command.text if command.verb == "replan" else ""
+        if command.verb == "repair":
+            remark = self._what_is_open(command.text)
+        elif command.verb == "replan" and not remark:
+            remark = "Plan this again; the last plan was not what is wanted."
+        given = plan_document(last) if last is not None and remark else None
+        self._check_out()
+        self._ask(self._job("plan", request=request, remark=remark if given else "", plan=given))
+        if self.offer is None:
+            self._put_back(todo, self.error or "the planner was stopped")
+            return
+        plan, names = amend.renamed(parse_plan(self.offer["plan"]), "T", last)
+        attempt = self._next_attempt()
+        self._write(lambda state: replace(_without(state, [todo]), attempt=attempt))
+        changes = () if command.verb in ("run", "plan") else (change(todo, "planned again"),)
+        self._propose(plan, self.offer, names, changes, ())
+
+    def _next_attempt(self) -> int:
+        """A run whose plan is new begins another record where the last one was begun."""
+        begun = "meta.json" in self.site.ledger.kernel(self.held)
+        return self.state.attempt + (1 if begun else 0)
+
+    def _amend(self) -> None:
+        """Carry out all changes that wait, up to the next question to the planner."""
+        state = self.state
+        assert state.offer
+        proposal = self.site.ledger.proposal(self.held, state.offer.rev)
+        plan, dropped = parse_plan(proposal.plan), proposal.dropped
+        changes: list[Change] = []
+        answers: list[Answer] = []
+        done: list[Todo] = []
+        for todo in state.todo:
+            if todo.command.verb in _PLANNED:
+                break
+            done.append(todo)
+            try:
+                plan, dropped, what = amend.amend(plan, dropped, todo.command, todo.person.login)
+                changes.append(change(todo, what))
+            except amend.Refused as refused:
+                answers.append(self._answer(todo, refused.says))
+        told: Mapping[str, Any] | None = None
+        if changes and state.offer.repair:
+            told = {"remarks": proposal.remarks, "cost": proposal.cost}
+        elif changes:
+            self._check_out()
+            self._ask(self._job("ground", plan=plan_document(plan)))
+            told = self.offer
+            if told is None:
+                if self.state.phase is not Phase.PLANNING:
+                    return
+                says = f"the plan cannot be changed so: {messages.inert(self.error)}"
+                answers.append(self._answer(done[-1], says))
+            else:
+                plan = parse_plan(told["plan"])
+
+        def over(state: RunState) -> RunState:
+            return replace(_without(state, done), answers=(*state.answers, *answers))
+
+        self._write(over)
+        if told is None:
+            self._to_review()
+            return
+        tasks = {task.id for task in plan.tasks}
+        spots = tuple(spot for spot in proposal.spots if spot.task in tasks)
+        self._propose(plan, told, proposal.names, tuple(changes), dropped, spots)
+
+    def _answer(self, todo: Todo, says: str) -> Answer:
+        """Return an answer to a command, where it was given."""
+        state = self.state
+        number = state.pull.number if state.pull and _is_of_repairs(state) else state.issue
+        body = messages.answer(f"@{todo.person.login} {says}", todo.key, state.run)
+        return Answer(todo.key, number, body)
+
+    def _propose(
+        self,
+        plan: Plan,
+        told: Mapping[str, Any],
+        names: Mapping[str, str],
+        changes: tuple[Change, ...],
+        dropped: tuple[Any, ...],
+        spots: tuple[Spot, ...] = (),
+    ) -> None:
+        """Offer a plan: from now on it is this one that may be approved."""
+        state = self.state
+        last = state.offer if _is_of_repairs(state) and plan.tasks[0].id[0] == "R" else None
+        repair, origin = (last.repair, last.origin) if last else (0, "")
+        rev = len(state.offers) + 1
+        proposal = Proposal(
+            plan=plan_document(plan),
+            waves=_levels(plan),
+            remarks=tuple(told["remarks"]),
+            cost=(told["cost"][0], told["cost"][1]),
+            dropped=dropped,
+            spots=spots,
+            names=names,
+        )
+        offer = Offer(rev, plan_digest(plan), 0, repair, changes, origin)
+        phase = Phase.REPAIR_REVIEW if repair else Phase.REVIEW
+        self._put(offer, phase, {f"plan/{rev}.json": dump(proposal)})
+        if state.wanted.unreviewed and self.state.phase is Phase.REVIEW:
+            begun = replace(self.state, approved=offer.digest).into(Phase.RUNNING, self.site.moment)
+            self._write(lambda state: begun if state.phase is Phase.REVIEW else state)
+
+    def _put_back(self, todo: Todo, why: str) -> None:
+        """Go back to what there was before a question that came to nothing."""
+        if self.state.phase is not Phase.PLANNING:
+            return
+        if not self.state.offers:
+            self._fail(f"planning: {why}")
+            return
+        answer = self._answer(todo, f"{messages.inert(why)}. The plan is as it was.")
+        self._write(
+            lambda state: replace(_without(state, [todo]), answers=(*state.answers, answer))
+        )
+        self._to_review()
+
+    def _to_review(self) -> None:
+        if self.state.offer is None:
+            self._fail("there is no plan")
+        elif not self.state.todo:
+            phase = Phase.REPAIR_REVIEW if self.state.offer.repair else Phase.REVIEW
+            self._into(phase, "", {})
+
+    def _last_plan(self) -> Plan | None:
+        plans = [offer for offer in self.state.offers if not offer.repair]
+        if not plans:
+            return None
+        return parse_plan(self.site.ledger.proposal(self.held, plans[-1].rev).plan)
+
+    def _what_is_open(self, guidance: str) -> str:
+        """Return what reviewers said that is not resolved, for a planner."""
+        lines = [guidance] if guidance else []
+        if self.state.pull:
+            for thread in self.site.api.threads(self.state.pull.number):
+                comments = [
+                    each
+                    for each in thread["comments"]["nodes"]
+                    if not each["body"].lstrip().startswith("/mak")
+                ]
+                if thread["isResolved"] or not comments:
+                    continue
+                text = " ".join(comments[0]["body"].split())[:500]
+                lines.append(f"{thread['path']}:{thread['line'] or 0}: {text}")
+        return "\n".join(lines) or "Put right what the checks find."
+
+    # ------------------------------------------------------------------------------- running
+
+    def _run(self) -> None:
+        state = self.state
+        head = self._head()
+        if head is None:
+            return
+        kept = self.site.ledger.kernel(self.held)
+        goes_on = "plan.json" in kept and _unfinished(kept)
+        self._check_out(head)
+        if goes_on:
+            self._restore(kept)
+            job = self._job("recover", repairs=self._decided())
+        else:
+            offers = [offer for offer in state.offers if not offer.repair]
+            plan = parse_plan(self.site.ledger.proposal(self.held, offers[-1].rev).plan)
+            landed = {task for wave in state.waves for task in wave.tasks}
+            if "plan.json" in kept and state.approved:
+                self._write(lambda state: replace(state, attempt=state.attempt + 1))
+            job = self._job("run", plan=plan_document(_remaining(plan, landed)))
+        self._ask(job)
+        self._finish()
+
+    def _head(self) -> str | None:
+        """Return the commit to work on; None: somebody has to decide first."""
+        state = self.state
+        ref = f"refs/heads/{state.branch}"
+        now = self.site.remote.refs(ref).get(ref, "")
+        if not now:
+            if state.waves:
+                self._fail(f"the branch `{state.branch}` is gone")
+                return None
+            return state.base_commit
+        self.site.remote.fetch(ref)
+        if state.committing and now == state.committing.commit:
+            wave = state.committing
+            self._write(lambda state: _with(state, wave))
+        elif state.head and now != state.head:
+            self._moved(now)
+            return None
+        return now
+
+    def _moved(self, now: str) -> None:
+        """Somebody pushed: it is taken up only when a person says so."""
+        self.site.remote.fetch(f"refs/heads/{self.state.branch}")
+        name, _ = self.site.remote.author(now)
+
+        def change(state: RunState) -> RunState:
+            paused = moved(self._spending(state), name, now, self.site.moment)
+            facts = {**state.facts, "pushed by": name}
+            return replace(paused, head=now, lease=None, facts=facts)
+
+        self._write(change)
+
+    def _decided(self) -> dict[str, Mapping[str, Any] | None]:
+        """Return what is done about repairs, by the digest that the kernel knows them by."""
+        state = self.state
+        found: dict[str, Mapping[str, Any] | None] = {}
+        for offer in state.offers:
+            if not offer.repair:
+                continue
+            if offer.repair in state.skipped:
+                found[offer.origin] = None
+            elif any(each.digest == offer.digest for each in state.approvals):
+                proposal = self.site.ledger.proposal(self.held, offer.rev)
+                plan = amend.original(parse_plan(proposal.plan), proposal.names)
+                found[offer.origin] = plan_document(plan)
+        return found
+
+    def _landed(self, event: Mapping[str, Any]) -> bool:
+        """Publish a wave; False: the run stops here."""
+        assert self.folder
+        state = self.state
+        names = self._shown()
+        wave = Landed(
+            number=int(event["wave"]),
+            commit=str(event["commit"]),
+            tasks=tuple(names.get(task, task) for task in event["tasks"]),
+            subject=str(event["subject"]),
+            repair=state.offer.repair if state.offer else 0,
+        )
+        self.site.remote.take(self.folder, wave.commit)
+        self._write(lambda state: replace(self._spending(state), committing=wave), self._record())
+        self.site.fault("committing")
+        pushed = self.site.remote.push(f"refs/heads/{state.branch}", wave.commit, state.head)
+        self.site.fault("pushed")
+        if pushed.how is Push.MOVED:
+            ref = f"refs/heads/{state.branch}"
+            self._moved(self.site.remote.refs(ref).get(ref, state.head))
+            return False
+        if pushed.how is Push.REFUSED:
+            self._fail(f"GitHub does not take the branch: {pushed.said}")
+            return False
+        self._write(lambda state: _with(state, wave))
+        self.site.fault("committed")
+        self._show()
+        return True
+
+    def _shown(self) -> dict[str, str]:
+        """Return how tasks are called for people, by what the kernel calls them."""
+        found: dict[str, str] = {}
+        for offer in self.state.offers:
+            names = self.site.ledger.proposal(self.held, offer.rev).names if offer.repair else {}
+            found.update({kernel: shown for shown, kernel in names.items()})
+        return found
+
+    def _finish(self) -> None:
+        """Say how it ended; what the kernel keeps is kept at GitHub."""
+        documents = self._record()
+        if self.state.phase is not Phase.RUNNING:
+            self._write(lambda state: replace(self._spending(state), lease=None), documents)
+            return
+        if self.outcome is None:
+            self._fail(self.error or "the kernel's process ended before it had an outcome")
+            return
+        how, reason = self.outcome["state"], str(self.outcome.get("reason", ""))
+        if how == "done" or (self.state.skipped and "repairs were declined" in reason):
+            self._into(Phase.DONE, f"Left as it is: {reason}" if how != "done" else "", documents)
+        elif how == "held" and self.repairs is not None:
+            self._offer_repairs(documents)
+        elif how == "held" and reason.startswith("paused"):
+            self._into(Phase.PAUSED, reason, documents)
+        else:
+            self._into(Phase.FAILED, reason or f"it is {how}", documents)
+
+    def _into(self, phase: Phase, why: str, documents: Mapping[str, bytes]) -> None:
+        """Leave the run in another phase, unless somebody ended it meanwhile."""
+
+        def change(state: RunState) -> RunState:
+            facts = {**state.facts, **self.facts}
+            state = replace(self._spending(state), lease=None, facts=facts)
+            if state.phase not in (Phase.RUNNING, Phase.PLANNING):
+                return state
+            return replace(state, halt=None).into(phase, self.site.moment, why)
+
+        self._write(change, documents)
+
+    def _offer_repairs(self, documents: Mapping[str, bytes]) -> None:
+        told = self.repairs
+        assert told is not None
+        plan, names = amend.renamed(parse_plan(told["plan"]), "R", None)
+        shown = {kernel: name for name, kernel in names.items()}
+        number, rev = int(told["number"]), len(self.state.offers) + 1
+        spots = tuple(
+            Spot(shown.get(each["task"], each["task"]), each["path"], each["line"], each["says"])
+            for each in told["spots"]
+        )
+        proposal = Proposal(
+            plan=plan_document(plan),
+            waves=_levels(plan),
+            remarks=tuple(told["remarks"]),
+            cost=(told["cost"][0], told["cost"][1]),
+            spots=spots,
+            names=names,
+        )
+        offer = Offer(rev, plan_digest(plan), 0, number, (), str(told["origin"]))
+        files = {**documents, f"plan/{rev}.json": dump(proposal)}
+        self._put(offer, Phase.REPAIR_REVIEW, files)
+
+    def _put(self, offer: Offer, phase: Phase, files: Mapping[str, bytes]) -> None:
+        """Have an offer in the record, and wait for somebody unless there is more to do."""
+
+        def change(state: RunState) -> RunState:
+            state = replace(self._spending(state), lease=None)
+            if state.phase not in (Phase.RUNNING, Phase.PLANNING):
+                return state
+            return offered(state, offer, Phase.PLANNING if state.todo else phase, self.site.moment)
+
+        self._write(change, files)
+        self.site.fault("offered")
+
+    def _fail(self, why: str) -> None:
+        self._write(lambda state: replace(state, todo=(), committing=None))
+        self._into(Phase.FAILED, why, self._record())
+
+    # ------------------------------------------------------------------------- the checkout
+
+    def _check_out(self, commit: str = "") -> None:
+        assert self.folder
+        state = self.state
+        if not commit:
+            commit = state.head or state.base_commit
+            ref = f"refs/heads/{state.branch}" if state.head else f"refs/heads/{state.base}"
+            self.site.remote.fetch(ref)
+        elif not state.head:
+            self.site.remote.fetch(f"refs/heads/{state.base}")
+        self.site.remote.check_out(self.folder, state.branch, commit, self.site.who)
+
+    def _restore(self, kept: Mapping[str, bytes]) -> None:
+        assert self.folder
+        with Store.open(self.folder) as store:
+            store.start_run(self.state.record, kept)
+
+    def _record(self) -> dict[str, bytes]:
+        """Return what the kernel keeps of the run."""
+        if self.folder is None or not self.folder.is_dir():
+            return {}
+        with Store.open(self.folder, write=False) as store:
+            return store.run_documents(self.state.record, "")
+
+    # --------------------------------------------------------------------------- the kernel
+
+    def _job(self, do: Any, **more: Any) -> Job:
+        wishes, state = self.site.wishes, self.state
+        budgets = [each for each in (state.wanted.budget, wishes.budget) if each is not None]
+        budget = None
+        if budgets:
+            # A record that is gone on with knows itself what was spent in it.
+            spent = state.spent if do != "recover" else 0.0
+            budget = max(min(budgets) - spent, 0.0001)
+        agents = [each for each in (state.wanted.agents, wishes.agents) if each is not None]
+        return Job(
+            do=do,
+            folder=str(self.folder),
+            run=state.record,
+            last_wave=state.last_wave,
+            models=wishes.models,
+            planner=wishes.planner,
+            agents=min(agents) if agents else None,
+            budget=budget,
+            trailers=self._trailers(),
+            config=wishes.config,
+            endpoints=wishes.endpoints,
+            **more,
+        )
+
+    def _trailers(self) -> tuple[tuple[str, str], ...]:
+        who = self.state.requester
+        address = f"{who.id}+{who.login}@users.noreply.github.com"
+        by = ("Co-authored-by", f"{who.login} <{address}>")
+        return (("Refs", f"#{self.state.issue}"), by)
+
+    def _ask(self, job: Job) -> None:
+        """Have the kernel do something, and see to what people say meanwhile."""
+        process = Process(job, self.site.environment)
+        looked = self.site.now()
+        try:
+            while not process.is_over:
+                said = process.next(min(self.site.poll, 1.0))
+                if said is not None and not self._take(said, process):
+                    return
+                if self.site.now() - looked >= self.site.poll:
+                    looked = self.site.now()
+                    if not self._look(process):
+                        return
+        finally:
+            process.stop()
+            self._rest(process)
+        if self.outcome is None and self.offer is None and not self.error:
+            self.error = process.tail.rpartition("\n")[2] or "the kernel ended without a word"
+
+    def _take(self, said: Mapping[str, Any], process: Process) -> bool:
+        """Take in what the kernel says; False: it is to stop."""
+        match said:
+            case {"event": event}:
+                return self._event(event)
+            case {"offer": offer}:
+                self.offer = offer
+            case {"repairs": repairs}:
+                self.repairs = repairs
+            case {"outcome": outcome}:
+                self.outcome = outcome
+            case {"error": error}:
+                hint = f" ({error['hint']})" if error["hint"] else ""
+                self.error = f"{error['says']}{hint}"
+        del process
+        return True
+
+    def _event(self, event: Mapping[str, Any]) -> bool:
+        match event["event"]:
+            case "Spent":
+                self.cost += event["usage"]["cost"] or 0.0
+                self.tokens += event["usage"]["input"] + event["usage"]["output"]
+            case "WaveCommitted":
+                return self._landed(event)
+            case "GateRan":
+                self.facts[f"gate {event['gate']}"] = str(event["verdict"])
+        return True
+
+    def _rest(self, process: Process) -> None:
+        """Take in what it said while it was being stopped, waves excepted."""
+        while (said := process.next(0.01)) is not None:
+            if "event" not in said:
+                self._take(said, process)
+
+    def _look(self, process: Process) -> bool:
+        """See what people say, and stay the one who works; False: not any more."""
+        state = self.state
+        try:
+            held = hear(self.site, state.issue)
+            if held is None or held.state.run != state.run:
+                return False
+            mine, theirs = state.lease, held.state.lease
+            if mine is None or theirs is None or theirs.nonce != mine.nonce:
+                raise Lost
+            self.held = held
+            self._write(lambda state: _as_of_now(self.site, state))
+            self._show()
+            state = self.state
+            if state.phase not in (Phase.PLANNING, Phase.RUNNING):
+                return False
+            if mine.until - self.site.moment < LEASE * 2 / 3:
+                until = replace(mine, until=self.site.moment + LEASE)
+                self._write(lambda state: replace(self._spending(state), lease=until))
+        except GitHubError as error:
+            self.site.note(f"run {state.run}: not looked at: {error}")
+            return True
+        if state.halt and state.halt.how == "pause":
+            process.go_as_far_as(len(state.waves) + 1)
+        return True
+
+    def _spending(self, state: RunState) -> RunState:
+        """Return the state with what was spent since."""
+        cost, tokens = self.cost, self.tokens
+        self.cost, self.tokens = 0.0, 0
+        return replace(state, spent=round(state.spent + cost, 6), tokens=state.tokens + tokens)
+
+    def _write(
+        self,
+        change: Callable[[RunState], RunState],
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Change the state, also where somebody has said something meanwhile.
+
+        Raises `Lost` when somebody else works on the run.
+        """
+        while True:
+            try:
+                if (state := change(self.state)) != self.state or files:
+                    self.held = self.site.ledger.write(self.held, state, files)
+            except Lost:
+                self._again()
+            else:
+                return
+
+    def _again(self) -> None:
+        """Read the state again; what is changed here is changed there on top of it."""
+        held = self.site.ledger.of_run(self.state.run)
+        mine = self.state.lease
+        if held is None or (mine and (held.state.lease or mine).nonce != mine.nonce):
+            raise Lost
+        self.held = held
+
+    def _show(self) -> None:
+        try:
+            self.held = show(self.site, self.held)
+        except Lost:
+            self._again()
+
+
+def _levels(plan: Plan) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(level) for level in levels(plan))
+
+
+def _is_of_repairs(state: RunState) -> bool:
+    return bool(state.offer and state.offer.repair)
+
+
+def _with(state: RunState, wave: Landed) -> RunState:
+    """Return the run with a wave that is on the branch."""
+    return replace(state, committing=None, head=wave.commit, waves=(*state.waves, wave))
+
+
+def _without(state: RunState, done: Sequence[Todo]) -> RunState:
+    """Return the run without what has been done."""
+    return replace(state, todo=tuple(todo for todo in state.todo if todo not in done))
+
+
+def _unfinished(kept: Mapping[str, bytes]) -> bool:
+    if "outcome.json" not in kept:
+        return True
+    return json.loads(kept["outcome.json"])["state"] in _UNFINISHED
+
+
+def _remaining(plan: Plan, landed: set[str]) -> Plan:
+    """Return what of a plan is still to be done."""
+    tasks = [
+        replace(task, depends_on=tuple(name for name in task.depends_on if name not in landed))
+        for task in plan.tasks
+        if task.id not in landed
+    ]
+    return replace(plan, tasks=tuple(tasks))

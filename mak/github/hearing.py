@@ -1,0 +1,326 @@
+"""What people have said at an issue and its pull request since it was looked at last, in order.
+
+Nothing relies on the event that woke us: all texts are listed, those that were dealt with are known
+by their numbers, and each of the others changes the run's state once, by compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from mak.errors import GitHubError
+from mak.github import marks, messages
+from mak.github.commands import Asked, Command, parse, sanitized
+from mak.github.ledger import Held, Lost
+from mak.github.reduce import Begin, Done, Facts, Refuse, Stale, Tell, reduce
+from mak.github.site import Site
+from mak.github.state import (
+    Answer,
+    Person,
+    Phase,
+    RunState,
+    Todo,
+    Trigger,
+    Wanted,
+)
+
+#: Seconds for which a comment is heard at an issue that has no run yet: as long as GitHub keeps
+#: what it could not deliver.
+RECENT = 3 * 24 * 3600
+#: Seconds between two words on where a run stands.
+STATUS = 60
+#: Commands that are heard while a plan is being made or changed; others wait until it is there.
+_AT_ONCE = frozenset({"cancel", "status", "help", "edit", "drop", "keep", "add"})
+#: And those that a job may hear that is not to do anything else.
+HALTS = frozenset({"cancel", "pause"})
+_WRITERS = frozenset({"admin", "write"})
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text that somebody wrote, wherever it stands."""
+
+    #: `c81` a comment, `v7` a review, `l9` a comment on a line, `i42` the body of an issue.
+    key: str
+    id: int
+    #: Where it is answered.
+    number: int
+    body: str
+    author: Person
+    #: Whether somebody else than a person wrote it.
+    is_bot: bool
+    app: int | None
+    created: int
+    updated: int
+    url: str
+
+
+def run_of(comment: int) -> str:
+    """Return the id of the run that a comment asks for: the same whoever reads it."""
+    digits = ""
+    while comment:
+        comment, digit = divmod(comment, 36)
+        digits = _BASE36[digit] + digits
+    return f"r{digits}"
+
+
+def hear(site: Site, issue: int, *, only: frozenset[str] | None = None) -> Held | None:
+    """Deal with what was said; return the issue's run as it is then, or None without one.
+
+    It stops where a command has to wait for what was asked before it. With `only` other commands
+    are left for whoever hears them all.
+    """
+    while True:
+        held = site.ledger.of_issue(issue)
+        try:
+            return _hear(site, issue, held, only)
+        except Lost:
+            site.note(f"issue {issue}: somebody else was first, reading again")
+
+
+def _hear(site: Site, issue: int, held: Held | None, only: frozenset[str] | None) -> Held | None:
+    for said in sorted(_texts(site, issue, held), key=lambda said: (said.created, said.id)):
+        if said.author.id in site.mine or _is_handled(held, said):
+            continue
+        asked = parse(said.body, site.alias)
+        if not asked.count and not asked.unheard:
+            continue
+        if (said.is_bot or said.app is not None) and said.app not in site.apps:
+            continue
+        if only is not None and not all(each.verb in only for each in asked.commands):
+            continue
+        if not asked.commands:
+            held = _unread(site, issue, held, said, asked)
+            continue
+        verbs = {each.verb for each in asked.commands}
+        if held and held.state.todo and not verbs <= _AT_ONCE:
+            return held
+        held = _carry(site, issue, held, said, asked)
+    return held
+
+
+def _is_handled(held: Held | None, said: Said) -> bool:
+    if held is None:
+        return False
+    return any(key.partition(":")[0] == said.key for key in held.state.handled)
+
+
+# ------------------------------------------------------------------------------------ the texts
+
+
+def _texts(site: Site, issue: int, held: Held | None) -> Iterator[Said]:
+    since = held.state.created if held else site.moment - RECENT
+    stamp = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if held is None:
+        yield from _of_issue(site, issue, since)
+    for each in site.api.comments(issue, stamp):
+        yield _said("c", issue, each)
+    if held is None or held.state.pull is None:
+        return
+    pull = held.state.pull.number
+    for each in site.api.comments(pull, stamp):
+        yield _said("c", pull, each)
+    for each in site.api.reviews(pull):
+        yield _said("v", pull, {**each, "created_at": each.get("submitted_at")})
+    for each in site.api.line_comments(pull):
+        yield _said("l", pull, each)
+
+
+def _of_issue(site: Site, issue: int, since: int) -> Iterator[Said]:
+    """Yield the text of a new issue, whose first line may ask for a run."""
+    found = site.reader.issue(issue)
+    first = next((line for line in (found.get("body") or "").splitlines() if line.strip()), "")
+    if found.get("pull_request") or not parse(first, site.alias).count:
+        return
+    said = _said("i", issue, found)
+    if said.created >= since:
+        # Anybody who may edit an issue edits it all day; what it said at first is not kept.
+        yield replace(said, updated=said.created)
+
+
+def _said(letter: str, number: int, found: Mapping[str, Any]) -> Said:
+    user = found.get("user") or {"id": 0, "login": "ghost", "type": "User"}
+    app = found.get("performed_via_github_app") or {}
+    created = _seconds(found.get("created_at"))
+    return Said(
+        key=f"{letter}{found['id']}",
+        id=int(found["id"]),
+        number=number,
+        body=found.get("body") or "",
+        author=Person(int(user["id"]), str(user["login"])),
+        is_bot=user.get("type") != "User",
+        app=app.get("id"),
+        created=created,
+        updated=_seconds(found.get("updated_at")) or created,
+        url=str(found.get("html_url") or ""),
+    )
+
+
+def _seconds(stamp: object) -> int:
+    return int(datetime.fromisoformat(str(stamp)).timestamp()) if stamp else 0
+
+
+# ---------------------------------------------------------------------------------- what they do
+
+
+def _unread(site: Site, issue: int, held: Held | None, said: Said, asked: Asked) -> Held | None:
+    """Say why nothing of a text is done; to whom may not write, the sign alone."""
+    answers: list[Answer] = []
+    if asked.problem is not None and _level(site, said)[0] in _WRITERS:
+        answers = [Answer(said.key, said.number, messages.misread(asked, said.key))]
+    return _settle(site, held, said, answers, "confused")
+
+
+def _carry(site: Site, issue: int, held: Held | None, said: Said, asked: Asked) -> Held | None:
+    permission, role = _level(site, said)
+    if said.updated != said.created and said.key[0] != "i":
+        says = (
+            "this comment was edited before I read it; nothing of it is done. Please write it anew."
+        )
+        told = [_answer(said, said.key, says)] if permission in _WRITERS else []
+        return _settle(site, held, said, told, "confused")
+    answers: list[Answer] = []
+    sign = "eyes"
+    for command in asked.commands:
+        key = f"{said.key}:{command.line}"
+        facts = Facts(said.author, permission, said.created, role, key, said.url, site.moment)
+        state = held.state if held else RunState(Phase.DONE, Person(0, ""), issue=issue)
+        after, effect = reduce(state, command, facts, site.rules)
+        match effect:
+            case Begin():
+                # Not in the ledger yet: it gets there with all that this text makes of it.
+                held = Held("", _begun(site, issue, held, said, command))
+                continue
+            case Refuse(says):
+                sign = "confused"
+                answers += [_answer(said, key, says)] if says else []
+            case Stale():
+                sign = "confused"
+                body = messages.stale(state, effect, facts)
+                answers.append(Answer(key, said.number, body))
+            case Done(says):
+                answers += [Answer(key, said.number, messages.answer(says, key))] if says else []
+            case Tell():
+                after, body = _told(site, held, after, command, key)
+                answers += [Answer(key, said.number, body)] if body else []
+        if held:
+            held = replace(held, state=after)
+    return _settle(site, held, said, answers, sign)
+
+
+def _answer(said: Said, key: str, says: str) -> Answer:
+    return Answer(key, said.number, messages.answer(f"@{said.author.login} {says}", key))
+
+
+def _told(
+    site: Site, held: Held | None, state: RunState, command: Command, key: str
+) -> tuple[RunState, str]:
+    """Return what is said of a run; where it was said a moment ago, nothing."""
+    if command.verb == "help":
+        return state, messages.help_text(command.word, key)
+    if held is None:
+        none = "There is no run here. `/mak` and what is to be done begins one."
+        return state, messages.answer(none, key)
+    if site.moment - int(state.facts.get("told", "0")) < STATUS:
+        return state, ""
+    rev = next((offer.rev for offer in reversed(state.offers) if not offer.repair), 0)
+    proposal = site.ledger.proposal(held, rev) if rev and held.commit else None
+    told = replace(state, facts={**state.facts, "told": str(site.moment)})
+    return told, messages.status(state, proposal, site.links, site.moment, key)
+
+
+def _settle(
+    site: Site, held: Held | None, said: Said, answers: list[Answer], sign: str
+) -> Held | None:
+    """Note that a text has been dealt with, and what it is owed."""
+    if held is None:
+        _react(site, said, sign)
+        for answer in answers:
+            _answer_once(site, answer)
+        return None
+    state = held.state
+    handled = (*state.handled, f"{said.key}:0")
+    after = replace(state, answers=(*state.answers, *answers), handled=handled)
+    # What `held` carries is what came of the text; the ledger has what was before it.
+    held = site.ledger.write(held, after) if held.commit else site.ledger.begin(after)
+    _react(site, said, sign)
+    return held
+
+
+def _answer_once(site: Site, answer: Answer) -> None:
+    """Answer where there is no run to note it in: by looking whether the answer is there."""
+    mark = marks.read(answer.body)
+    for each in site.api.comments(answer.issue):
+        mine = (each.get("user") or {}).get("id") in site.mine
+        if mine and marks.read(each.get("body") or "") == mark:
+            return
+    site.api.comment(answer.issue, answer.body)
+
+
+def _react(site: Site, said: Said, sign: str) -> None:
+    """Show a sign; whether that works changes nothing."""
+    try:
+        if said.key[0] == "c":
+            site.api.react(said.id, sign)
+        elif said.key[0] == "l":
+            site.api.react(said.id, sign, "pulls")
+    except GitHubError as error:
+        site.note(f"no sign on {said.key}: {error}")
+
+
+def _level(site: Site, said: Said) -> tuple[str, str]:
+    """Return what somebody may do, and as what; nothing where GitHub does not say."""
+    if said.app is not None and said.app in site.apps:
+        return "write", "write"
+    try:
+        return site.api.permission(said.author.login)
+    except GitHubError as error:
+        site.note(f"no word on what @{said.author.login} may do: {error}")
+        return "none", ""
+
+
+def _begun(site: Site, issue: int, held: Held | None, said: Said, command: Command) -> RunState:
+    """Return a run as it begins; the same for everybody who reads the comment."""
+    repository = site.reader.repository()
+    base = command.flag("base") or str(repository["default_branch"])
+    commit = site.remote.refs(f"refs/heads/{base}").get(f"refs/heads/{base}", "")
+    if not commit:
+        raise GitHubError(f"beginning a run: there is no branch {base}")
+    agents, waves = command.flag("agents"), command.flag("max-waves")
+    budget = command.flag("budget")
+    text, _ = sanitized(command.text)
+    key = f"{said.key}:{command.line}"
+    todo = Todo(command, said.author, key, said.created)
+    run = run_of(said.id)
+    return RunState(
+        phase=Phase.PLANNING,
+        requester=said.author,
+        run=run,
+        issue=issue,
+        trigger=Trigger(
+            said.id,
+            said.url,
+            command.line,
+            said.created,
+            hashlib.sha256(said.body.encode()).hexdigest(),
+        ),
+        request=text,
+        wanted=Wanted(
+            int(agents) if agents else None,
+            int(waves) if waves else None,
+            float(budget) if budget else None,
+            command.flag("yes") is not None,
+        ),
+        base=base,
+        base_commit=commit,
+        plan_only=command.verb == "plan",
+        todo=(todo,),
+        handled=held.state.handled if held else (),
+        created=said.created,
+        since=said.created,
+    )
