@@ -15,11 +15,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mak.config import OnOverlap
 from mak.errors import GitHubError, MakError
 from mak.github import amend, messages
 from mak.github.hearing import HALTS, hear
 from mak.github.jobs import Job, Process
 from mak.github.ledger import Held, Lost
+from mak.github.overlap import overlaps, touched
+from mak.github.policy import excess, limited, protected
 from mak.github.reduce import change, closed, expired, moved, offered
 from mak.github.remote import Push
 from mak.github.showing import show
@@ -32,6 +35,7 @@ from mak.github.state import (
     Landed,
     Lease,
     Offer,
+    Overlap,
     Phase,
     Proposal,
     RunState,
@@ -235,7 +239,16 @@ class _Work:
         spots: tuple[Spot, ...] = (),
     ) -> None:
         """Offer a plan: from now on it is this one that may be approved."""
-        state = self.state
+        state, policy = self.state, self.site.policy
+        if too_much := excess(policy, plan, _levels(plan)):
+            self._refuse(too_much)
+            return
+        shared = self._overlaps(plan)
+        if shared and policy.on_overlap is OnOverlap.REFUSE:
+            named = ", ".join(f"run `{each.run}` of #{each.issue}" for each in shared)
+            self._refuse(f"it writes what {named} is to write too, and `on_overlap` is `refuse`")
+            return
+        guarded = protected(plan, policy.protected)
         last = state.offer if _is_of_repairs(state) and plan.tasks[0].id[0] == "R" else None
         repair, origin = (last.repair, last.origin) if last else (0, "")
         rev = len(state.offers) + 1
@@ -244,16 +257,44 @@ class _Work:
             waves=_levels(plan),
             remarks=tuple(told["remarks"]),
             cost=(told["cost"][0], told["cost"][1]),
+            protected=guarded,
+            overlaps=shared,
             dropped=dropped,
             spots=spots,
             names=names,
         )
-        offer = Offer(rev, plan_digest(plan), 0, repair, changes, origin)
+        offer = Offer(rev, plan_digest(plan), 0, repair, changes, guarded, origin)
         phase = Phase.REPAIR_REVIEW if repair else Phase.REVIEW
         self._put(offer, phase, {f"plan/{rev}.json": dump(proposal)})
         if state.wanted.unreviewed and self.state.phase is Phase.REVIEW:
             begun = replace(self.state, approved=offer.digest).into(Phase.RUNNING, self.site.moment)
             self._write(lambda state: begun if state.phase is Phase.REVIEW else state)
+
+    def _refuse(self, why: str) -> None:
+        """Have no new plan, since it goes beyond what the repository lets people do."""
+        if not self.state.offers:
+            self._fail(why)
+            return
+        answer = Answer(
+            f"p{self.site.moment}",
+            self.state.issue,
+            messages.answer(f"{messages.inert(why)}. The plan is as it was.", run=self.state.run),
+        )
+        self._write(lambda state: replace(state, answers=(*state.answers, answer)))
+        self._to_review()
+
+    def _overlaps(self, plan: Plan) -> tuple[Overlap, ...]:
+        """Return which open runs of the same base are to write the same nodes."""
+        ledger = self.site.ledger
+        others = [
+            (held.state, ledger.proposal(held, held.state.offers[-1].rev))
+            for held in ledger.runs()
+            if held.state.run != self.state.run
+            and held.state.base == self.state.base
+            and held.state.phase in ACTIVE
+            and held.state.offers
+        ]
+        return overlaps(touched(plan), others)
 
     def _put_back(self, todo: Todo, why: str) -> None:
         """Go back to what there was before a question that came to nothing."""
@@ -452,7 +493,9 @@ class _Work:
             spots=spots,
             names=names,
         )
-        offer = Offer(rev, plan_digest(plan), 0, number, (), str(told["origin"]))
+        guarded = protected(plan, self.site.policy.protected)
+        digest = plan_digest(plan)
+        offer = Offer(rev, digest, 0, number, protected=guarded, origin=str(told["origin"]))
         files = {**documents, f"plan/{rev}.json": dump(proposal)}
         self._put(offer, Phase.REPAIR_REVIEW, files)
 
@@ -501,20 +544,21 @@ class _Work:
 
     def _job(self, do: Any, **more: Any) -> Job:
         wishes, state = self.site.wishes, self.state
-        budgets = [each for each in (state.wanted.budget, wishes.budget) if each is not None]
+        wanted = limited(self.site.policy, state.wanted)
+        budgets = [each for each in (wanted.budget, wishes.budget) if each is not None]
         budget = None
         if budgets:
             # A record that is gone on with knows itself what was spent in it.
             spent = state.spent if do != "recover" else 0.0
             budget = max(min(budgets) - spent, 0.0001)
-        agents = [each for each in (state.wanted.agents, wishes.agents) if each is not None]
+        agents = [each for each in (wanted.agents, wishes.agents) if each is not None]
         return Job(
             do=do,
             folder=str(self.folder),
             run=state.record,
             last_wave=state.last_wave,
-            models=wishes.models,
-            planner=wishes.planner,
+            models=wishes.models or self.site.policy.models or (),
+            planner=wishes.planner or self.site.policy.planner or "",
             agents=min(agents) if agents else None,
             budget=budget,
             trailers=self._trailers(),

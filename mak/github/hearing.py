@@ -90,7 +90,7 @@ def _hear(site: Site, issue: int, held: Held | None, only: frozenset[str] | None
         asked = parse(said.body, site.alias)
         if not asked.count and not asked.unheard:
             continue
-        if (said.is_bot or said.app is not None) and said.app not in site.apps:
+        if (said.is_bot or said.app is not None) and said.app not in site.policy.apps:
             continue
         if only is not None and not all(each.verb in only for each in asked.commands):
             continue
@@ -275,7 +275,7 @@ def _react(site: Site, said: Said, sign: str) -> None:
 
 def _level(site: Site, said: Said) -> tuple[str, str]:
     """Return what somebody may do, and as what; nothing where GitHub does not say."""
-    if said.app is not None and said.app in site.apps:
+    if said.app is not None and said.app in site.policy.apps:
         return "write", "write"
     try:
         return site.api.permission(said.author.login)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mak.config import Policy
 from mak.github.api import Api
 from mak.github.ledger import Ledger
 from mak.github.messages import Links
+from mak.github.policy import rules
 from mak.github.reading import Reader
 from mak.github.reduce import Rules
 from mak.github.remote import Remote
@@ -49,12 +51,10 @@ class Site:
     folder: Path
     #: What the kernel's process has in its environment: models' keys, and no token.
     environment: Mapping[str, str]
-    rules: Rules = field(default_factory=Rules)
+    policy: Policy = field(default_factory=Policy)
     links: Links = field(default_factory=Links)
     #: Whether MAK speaks with a job's `GITHUB_TOKEN`: what it pushes starts no workflow by itself.
     by_job: bool = False
-    #: Apps and bots whose comments may command, by the number of the App.
-    apps: frozenset[int] = frozenset()
     wishes: Wishes = Wishes()
     #: Another word for `/mak`.
     alias: str = ""
@@ -66,6 +66,11 @@ class Site:
     note: Callable[[str], None] = lambda line: None
     #: For tests: called with the name of every effect before and after it.
     fault: Callable[[str], None] = lambda name: None
+
+    @property
+    def rules(self) -> Rules:
+        """Return what the repository asks of those who decide."""
+        return rules(self.policy)
 
     @property
     def moment(self) -> int:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from mak.github.site import Site, Wishes
 from mak.github.state import RunState
 from mak.github.tokens import GivenToken
 from mak.github.transport import Transport
-from tests.github.conftest import PERMISSIONS, Shop, github, key_pair
+from tests.github.conftest import PERMISSIONS, github
 from tests.support.fakegithub import FakeGitHub
 from tests.support.fakegithub.world import Issue, Repository, User
 

@@ -146,9 +146,7 @@ def test_repairs_are_done_without(talk: Talk, scripted: Scripted) -> None:
     assert state and state.phase is Phase.DONE and "a.old()" in talk.branch("b.py")
 
 
-def test_what_failed_is_tried_again_from_the_last_good_wave(
-    talk: Talk, scripted: Scripted
-) -> None:
+def test_what_failed_is_tried_again_from_the_last_good_wave(talk: Talk, scripted: Scripted) -> None:
     talk.wishes = scripted(LOST, {"attempts": 1, "repair": {"max_waves": 0}})
     begun(talk)
     assert approved(talk) is Phase.FAILED
@@ -179,9 +177,7 @@ def test_a_person_pushes_and_nothing_is_overwritten(talk: Talk, scripted: Script
     talk.say(f"/mak approve {talk.digest()} --waves=1")
     state = talk.wake()
     assert state
-    theirs = talk.repository.push(
-        talk.alice, {"README.md": "# The shop\n"}, state.branch
-    )
+    theirs = talk.repository.push(talk.alice, {"README.md": "# The shop\n"}, state.branch)
     talk.say("/mak resume")
     state = talk.wake()
     assert state and state.phase is Phase.PAUSED, state
