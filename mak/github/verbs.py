@@ -12,6 +12,9 @@ from mak.config.policy import MOST_AGENTS, MOST_TASKS, MOST_WAVES
 _BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock$|/$|\.$))[A-Za-z0-9][\w./-]{0,199}", re.ASCII)
 _FILE = re.compile(r"(?!/)(?!.*[\\:])[^\x00-\x1f]{1,1000}")
 
+#: What macOS leaves out of a name before it looks for the file.
+_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+
 
 class Level(StrEnum):
     """What somebody must be allowed to do in the repository."""
@@ -72,11 +75,18 @@ def _money(text: str) -> bool:
     return bool(re.fullmatch(r"\d{1,6}(?:\.\d{1,4})?", text, re.ASCII)) and float(text) > 0
 
 
+def is_inside(path: str) -> bool:
+    """Whether a path stays inside of a repository, and out of Git's own data.
+
+    `.git` is also `.git.` and `git~1` on Windows, and `.g` + U+200C + `it` on macOS; Git refuses
+    the same (`core.protectNTFS`, `core.protectHFS`).
+    """
+    parts = {_IGNORED.sub("", part).casefold().rstrip(" .") for part in path.split("/")}
+    return bool(_FILE.fullmatch(path)) and parts.isdisjoint(("", ".git", "git~1"))
+
+
 def _files(text: str) -> bool:
-    return all(
-        _FILE.fullmatch(path) and not {"", ".", "..", ".git"} & {*path.lower().split("/")}
-        for path in text.split(",")
-    )
+    return all(map(is_inside, text.split(",")))
 
 
 def _tasks(text: str) -> bool:
