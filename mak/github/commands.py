@@ -26,6 +26,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
+#: What CommonMark replaces, and halves of characters: no UTF-8, so no document, could hold them.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"([TRW])(\d{1,4})(?:\.\.([TRW])(\d{1,4}))?", re.ASCII | re.IGNORECASE)
 _DIGEST = re.compile(r"[0-9a-f]{7,64}")
 _TOKEN = re.compile(r'(?:[^\s"]|"(?:[^"\\]|\\.)*")+')
@@ -99,7 +101,7 @@ class _Line:
 
 def parse(body: str, alias: str = "") -> Asked:
     """Read a comment; `alias` is another word for `/mak`, such as `@name-of-the-app`."""
-    source = body.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    source = _NO_TEXT.sub("\ufffd", body.replace("\r\n", "\n").replace("\r", "\n"))
     raw = source.split("\n")
     lead = _lead(alias)
     tokens = _markdown().parse(source)
@@ -127,7 +129,7 @@ def sanitized(text: str) -> tuple[str, int]:
     Also returns how many of the latter there were.
     """
     visible = re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL)
-    clean, removed = _INVISIBLE.subn("", visible)
+    clean, removed = _INVISIBLE.subn("", _NO_TEXT.sub("\ufffd", visible))
     return clean.strip(), removed
 
 

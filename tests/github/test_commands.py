@@ -343,3 +343,19 @@ def test_no_flag_names_an_endpoint_a_secret_or_a_command() -> None:
         *("base", "agents", "max-waves", "budget", "yes", "waves", "files", "after", "wave"),
         *("cascade", "rebase", "revert", "allow-protected"),
     }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "/mak half \ud800 of one",
+        "/mak edit T1: half \udfff of one",
+        "/mak edit T1\n```\nhalf \ud83d of one\n```",
+        "/mak edit T1 --files=\udc00.py",
+    ],
+)
+def test_half_a_character_is_replaced_before_anything_has_to_write_it(body: str) -> None:
+    (command,) = parse(body).commands
+    said = command.text + (command.flag("files") or "")
+    assert "\ufffd" in said and said.encode()
+    assert sanitized("half \ud800")[0] == "half \ufffd"
