@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from mak.errors import MakBug
 from mak.github.commands import Command
@@ -56,31 +57,49 @@ def amend(
 
 
 def renamed(
-    plan: Plan, letter: str, last: Plan | None, taken: Iterable[str] = ()
+    plan: Plan,
+    letter: str,
+    last: Plan | None,
+    taken: Iterable[str] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Plan, dict[str, str]]:
     """Return a plan with ids for people, and the kernel's ids by these.
 
-    Tasks are called `letter` and 1, 2, … in their order. What is in `last`, the plan that was shown
-    before, with the same goal and writes keeps its id; all others get ids that neither that plan
-    nor `taken` has. What a repair repairs is a task of the kernel and stays.
+    Tasks are called `letter` and 1, 2, … in their order. A task of `names`, the kernel's ids by
+    those that people know of this same plan, is called as there; so what was edited stays what it
+    was. What is in `last`, the plan that was shown before, with the same goal and writes keeps that
+    id. All others get ids that neither of these nor `taken` has. What a repair repairs is a task of
+    the kernel and stays. Names of tasks that are not in the plan, since they were dropped, are in
+    what is returned, too.
     """
+    known = {kernel: id for id, kernel in names.items()}
+    used = {*known.values()}
     shown: dict[object, list[str]] = {}
     for task in last.tasks if last else ():
-        shown.setdefault(_likeness(task), []).append(task.id)
-    kept = {task.id: same.pop(0) for task in plan.tasks if (same := shown.get(_likeness(task), []))}
-    number = _highest((*(task.id for task in (last.tasks if last else ())), *taken), letter)
-    names = {}
+        if task.id not in used:
+            shown.setdefault(_likeness(task), []).append(task.id)
+    before = (*(task.id for task in (last.tasks if last else ())), *taken, *used)
+    number = _highest(before, letter)
     for task in plan.tasks:
-        if task.id not in kept:
+        if task.id in known:
+            continue
+        if same := shown.get(_likeness(task)):
+            known[task.id] = same.pop(0)
+        else:
             number += 1
-        names[task.id] = kept.get(task.id, f"{letter}{number}")
-    return _called(plan, names), {name: id for id, name in names.items()}
+            known[task.id] = f"{letter}{number}"
+    return _called(plan, known), {id: kernel for kernel, id in known.items()}
 
 
 def original(plan: Plan, names: Mapping[str, str]) -> Plan:
-    """Return a plan with the kernel's ids, from one with ids for people.
+    """Return a plan with the kernel's ids, from one with ids for people."""
+    return _called(plan, with_added(plan, names))
 
-    A task that somebody added has none in `names`: it keeps its id unless another task has that.
+
+def with_added(plan: Plan, names: Mapping[str, str]) -> dict[str, str]:
+    """Return `names`, the kernel's ids by those for people, with all tasks of a plan among them.
+
+    A task that somebody added is called in the kernel as it is for people, unless another is.
     """
     found = dict(names)
     used = {*names.values()}
@@ -92,7 +111,7 @@ def original(plan: Plan, names: Mapping[str, str]) -> Plan:
                 name = f"{task.id}-{number}"
             found[task.id] = name
             used.add(name)
-    return _called(plan, found)
+    return found
 
 
 def _likeness(task: Task) -> object:
@@ -198,7 +217,7 @@ def _with_files(case: _Case, task: Task, paths: Sequence[str]) -> Task:
     written as a whole, or is no longer its.
     """
     named = dict.fromkeys(map(NodeId, paths))
-    new = {node for node in task.creates if node.is_file} | _missing(case, task, named)
+    new = {node for node in task.creates if node.is_file} | _missing(case, named)
     was = (node for node in task.creates if node.file in named and node.file in new)
     creates = tuple(dict.fromkeys((*was, *(node for node in named if node in new))))
     writes = tuple(node for node in named if node not in new)
@@ -206,11 +225,11 @@ def _with_files(case: _Case, task: Task, paths: Sequence[str]) -> Task:
     return replace(task, writes=writes, creates=creates, reads=reads)
 
 
-def _missing(case: _Case, task: Task, named: Iterable[NodeId]) -> set[NodeId]:
-    """Return those of the files that neither the tree has nor another task makes."""
+def _missing(case: _Case, named: Iterable[NodeId]) -> set[NodeId]:
+    """Return those of the files that neither the tree has nor a task makes."""
     if case.files is None:
         return set()
-    made = {node for each in case.tasks if each.id != task.id for node in each.creates}
+    made = {node for each in case.tasks for node in each.creates}
     return {node for node in named if node.path not in case.files and node not in made}
 
 
@@ -302,8 +321,10 @@ def _keep(case: _Case, command: Command) -> str:
         )
     for task in back.values():
         known = tuple(id for id in task.depends_on if id in {*back, *ids})
-        later = (n for n, each in enumerate(case.tasks) if _order(each.id) > _order(task.id))
-        case.tasks.insert(next(later, len(case.tasks)), replace(task, depends_on=known))
+        lower = [each for each in case.tasks if _order(each.id) < _order(task.id)]
+        nearest = max(lower, key=lambda each: _order(each.id), default=None)
+        place = case.tasks.index(nearest) + 1 if nearest else 0
+        case.tasks.insert(place, replace(task, depends_on=known))
         del case.gone[task.id]
     case.dropped = [each for each in case.dropped if each.task["id"] in case.gone]
     return f"{', '.join(back)} kept"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mak.errors import MakBug
-from mak.github.amend import Refused, amend, original, renamed
+from mak.github.amend import Refused, amend, original, renamed, with_added
 from mak.github.commands import parse
 from mak.github.state import Dropped
 from mak.model import NodeId, Obligation, Plan, Task
@@ -77,6 +77,11 @@ def test_files_take_the_place_of_what_a_task_writes() -> None:
         (NodeId("x.py"),),
         (NodeId("new.py"),),
     )
+
+
+def test_what_a_task_writes_it_need_not_read() -> None:
+    plan = Plan("r", (Task("T1", "x", reads=(NodeId("a.py", "f"), NodeId("b.py", "g"))),))
+    assert say(plan, "edit T1 --files=a.py")[0].task("T1").reads == (NodeId("b.py", "g"),)
 
 
 def test_files_that_are_nowhere_yet_are_made() -> None:
@@ -258,7 +263,7 @@ def test_what_is_kept_again_is_as_it_was() -> None:
 def test_keeping_a_task_moves_no_other() -> None:
     plan = Plan("r", (task("T6"), task("T3"), task("T4")))
     kept, *_ = say(plan, "drop T4", "keep T4")
-    assert [t.id for t in kept.tasks] == ["T4", "T6", "T3"]
+    assert [t.id for t in kept.tasks] == ["T6", "T3", "T4"]
 
 
 def test_a_node_that_two_dropped_tasks_were_to_write_is_barred_until_one_is_kept() -> None:
@@ -353,10 +358,36 @@ def test_a_task_that_is_still_there_keeps_its_id_and_no_id_changes_its_meaning()
     assert renamed(Plan("r", (other,)), "T", PLAN, taken=("T8", "R9"))[1] == {"T9": "a"}
 
 
+def test_ids_stay_while_people_change_a_plan_and_it_is_grounded_again() -> None:
+    """As the rounds of a review go: shown, changed, carried to the kernel and back, shown again."""
+    kernel = Plan("r", (task("x", writes="a.py::f"), task("y", "x", writes="b.py::g"), task("T3")))
+    shown, names = renamed(kernel, "T", None)
+    changed, dropped, _ = say(
+        shown, "edit T2: Other words. --files=c.py", "drop T1 --cascade", "keep T2 T1", "drop T3"
+    )
+    changed, dropped, _ = say(changed, "add: One more.", dropped=dropped)
+    names = with_added(changed, names)
+    # Grounding may put a task before the others, and make ids exact.
+    back = original(changed, names)
+    grounded = Plan("r", (task("mak", writes="z.py"), *back.tasks))
+    again, known = renamed(grounded, "T", changed, names=names)
+    assert [t.id for t in again.tasks] == ["T5", "T1", "T2", "T4"]
+    assert again.task("T2").goal == "Other words."
+    assert known == {"T1": "x", "T2": "y", "T3": "T3", "T4": "T4", "T5": "mak"}
+    kept, *_ = say(again, "keep T3", dropped=dropped)
+    assert [t.id for t in original(kept, known).tasks] == ["mak", "x", "y", "T3", "T4"]
+
+
 def test_tasks_that_are_alike_get_one_id_each() -> None:
     twins = Plan("r", (Task("a", "same"), Task("b", "same"), Task("c", "same")))
     last = Plan("r", (Task("T4", "same"), Task("T2", "same")))
     assert renamed(twins, "T", last)[1] == {"T4": "a", "T2": "b", "T5": "c"}
+
+
+def test_what_has_a_name_leaves_its_id_to_no_task_that_is_like_it() -> None:
+    twins = Plan("r", (Task("new", "same"), Task("old", "same")))
+    last = Plan("r", (Task("T1", "same"),))
+    assert renamed(twins, "T", last, names={"T1": "old"})[1] == {"T1": "old", "T2": "new"}
 
 
 def test_an_added_task_gets_no_id_that_the_kernel_gave_to_another() -> None:
