@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mak.model import Delete, Insert, NodeId, Replace
-from mak.source.edit import apply
 from mak.source.file import Applied, Newer, Rejected, SourceFile
-from mak.source.run import Layer, Run, data_of, together
+from mak.source.run import Layer, Run, data_of, straight, together
 
 __all__ = ["Layer", "Layers"]
 
@@ -120,38 +118,15 @@ def _laid(path: str, below: SourceFile | None, run: Run, newer: Newer | None) ->
     meant = run.whole
     if below is run.seen or data_of(below) == data_of(run.seen):
         return meant
-    direct: Applied | Rejected | None = None
-    if len(run.layers) == 1 and _untouched(below, run.layers[0]):
-        [layer] = run.layers
-        direct = apply(below, path, layer.edits, granted=layer.granted, newer=newer)
-        if isinstance(direct, Applied):
-            return direct
+    is_one = len(run.layers) == 1
+    direct = straight(path, below, run.layers, newer) if is_one else None
+    if isinstance(direct, Applied):
+        return direct
     file = together(path, run.seen, below, meant.file, newer)
-    if isinstance(file, Rejected):
-        return direct or file
-    return replace(meant, file=file)
-
-
-def _untouched(below: SourceFile | None, layer: Layer) -> bool:
-    """Whether all that the edits replace or delete is as their agent saw it."""
-    seen = layer.seen
-    if seen is None or below is None or seen.whole or below.whole:
-        return False
-    for edit in layer.edits:
-        if isinstance(edit, Insert) and edit.after is not None:
-            after = edit.after.node
-            if (seen.get(after) is None) != (below.get(after) is None):
-                return False
-        elif isinstance(edit, Replace | Delete) and (
-            edit.node.is_file or not _is_same(seen, below, edit.node)
-        ):
-            return False
-    return True
-
-
-def _is_same(seen: SourceFile, below: SourceFile, id: NodeId) -> bool:
-    """Whether a node, with the members of a class, is the same in two files."""
-    mine, theirs = seen.members(id.node), below.members(id.node)
-    if not mine or not theirs:
-        return not mine and not theirs
-    return [(node.id, node.digest) for node in mine] == [(node.id, node.digest) for node in theirs]
+    if not isinstance(file, Rejected):
+        return replace(meant, file=file)
+    if not is_one:
+        direct = straight(path, below, run.layers, newer)
+    if isinstance(direct, Applied):
+        return replace(meant, file=direct.file)
+    return direct or file

@@ -5,14 +5,18 @@ lies in a range of ``2 ** n``, as the merge of those in its lower half with thos
 ranges with layers in one half only are left out. The parts are the same for the same layers, so
 the result does not depend on the order in which they came, and a new layer, first or last, changes
 the parts above its leaf alone: at most as many merges as its rank has bits.
+
+Where two parts do not merge, the edits of the upper one go into the lower one as they are, if all
+that they replace or delete is as their agents saw it; what is in their way says more of a clash
+than a merge can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from mak.model import Edit, NodeId
+from mak.model import Delete, Edit, Insert, NodeId, Replace
 from mak.source.edit import apply
 from mak.source.file import Applied, Conflict, Newer, Rejected, SourceFile
 from mak.source.merge import merge
@@ -139,7 +143,10 @@ def _over(run: Run, lower: _Part, upper: _Part, newer: Newer | None) -> _Part | 
     size = 1 << (lower.low ^ upper.low).bit_length()
     file = together(run.path, run.seen, lower.meant.file, upper.meant.file, newer)
     if isinstance(file, Rejected):
-        return file
+        direct = straight(run.path, lower.meant.file, upper.layers(), newer)
+        if direct is None or isinstance(direct, Rejected):
+            return direct or file
+        file = direct.file
     return _Part(lower.low & -size, size, replace(lower.meant, file=file), (lower, upper))
 
 
@@ -184,6 +191,49 @@ def together(
     return merged
 
 
+def straight(
+    path: str, below: SourceFile | None, layers: Iterable[Layer], newer: Newer | None
+) -> Applied | Rejected | None:
+    """Put the edits of layers into a file as they are, one after the other.
+
+    Returns None when it has not all that they replace or delete as their agents saw it.
+    """
+    done: Applied | Rejected | None = None
+    for layer in layers:
+        if not _untouched(below, layer):
+            return None
+        done = apply(below, path, layer.edits, granted=layer.granted, newer=newer)
+        if isinstance(done, Rejected):
+            return done
+        below = done.file
+    return done
+
+
 def data_of(file: SourceFile | None) -> bytes | None:
     """Return the bytes of a file; None when there is none."""
     return None if file is None else file.data
+
+
+def _untouched(below: SourceFile | None, layer: Layer) -> bool:
+    """Whether all that the edits replace or delete is as their agent saw it."""
+    seen = layer.seen
+    if seen is None or below is None or seen.whole or below.whole:
+        return False
+    for edit in layer.edits:
+        if isinstance(edit, Insert) and edit.after is not None:
+            after = edit.after.node
+            if (seen.get(after) is None) != (below.get(after) is None):
+                return False
+        elif isinstance(edit, Replace | Delete) and (
+            edit.node.is_file or not _is_same(seen, below, edit.node)
+        ):
+            return False
+    return True
+
+
+def _is_same(seen: SourceFile, below: SourceFile, id: NodeId) -> bool:
+    """Whether a node, with the members of a class, is the same in two files."""
+    mine, theirs = seen.members(id.node), below.members(id.node)
+    if not mine or not theirs:
+        return not mine and not theirs
+    return [(node.id, node.digest) for node in mine] == [(node.id, node.digest) for node in theirs]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -149,7 +151,7 @@ def test_any_edits_are_laid_as_one_after_the_other(
     expected = one_by_one(base, layers)
     if expected is None:
         assert isinstance(stack, Rejected)
-        assert stack.check == "merge"
+        assert stack.check in ("merge", "name-taken")
         return
     assert top(stack) == expected.data
     assert isinstance(stack, Layers)
@@ -222,6 +224,25 @@ def test_every_set_of_ranks_is_cut_anywhere() -> None:
             joined = parts[0].joined(parts[1], None)
             assert isinstance(joined, run.Run)
             assert joined.root == whole.root
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_name_that_two_add_is_said_to_be_taken(order: tuple[int, ...]) -> None:
+    """The second of two helpers of one name was told that somebody had changed it."""
+    base = split(BASE, NAME)
+    helper = "def help():\n    return {}\n"
+    layers = [
+        layer(base, 1, [Insert(NodeId(NAME), helper.format(1)), entry("one")]),
+        layer(base, 3, [entry("two")]),
+        layer(base, 4, [Insert(NodeId(NAME), helper.format(2))]),
+        layer(base, 9, [Delete(G)]),
+    ]
+    stack = laid(base, [layers[n] for n in order])
+    assert isinstance(stack, Rejected)
+    assert stack.check == "name-taken"
+    assert stack.reason.startswith("`help` already exists")
+    united = laid(base, [*layers[:2], replace(layers[0], rank=4), layers[3]])
+    assert top(united).count(b"def help") == 1
 
 
 @pytest.mark.parametrize("order", ["first to last", "last to first", "every seventh"])
