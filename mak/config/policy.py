@@ -105,7 +105,8 @@ class Policy(Section):
     planner: SpecText | None = None
     """Model spec of the planner; unset: as the configuration says."""
     apps: Annotated[tuple[AppId, ...], Field(strict=False)] = ()
-    """Numbers of the GitHub Apps and bots whose comments are heard; all others are ignored."""
+    """Numbers of the GitHub Apps whose comments are heard, as of somebody who may write; those of \
+all other Apps and bots are ignored."""
 
     @field_validator("protected")
     @classmethod
