@@ -266,7 +266,8 @@ class _Work:
         offer = Offer(rev, plan_digest(plan), 0, repair, changes, guarded, origin)
         phase = Phase.REPAIR_REVIEW if repair else Phase.REVIEW
         self._put(offer, phase, {f"plan/{rev}.json": dump(proposal)})
-        if state.wanted.unreviewed and self.state.phase is Phase.REVIEW:
+        # Nobody's word for a run is one for what steers CI, builds or who has to review.
+        if state.wanted.unreviewed and not guarded and self.state.phase is Phase.REVIEW:
             begun = replace(self.state, approved=offer.digest).into(Phase.RUNNING, self.site.moment)
             self._write(lambda state: begun if state.phase is Phase.REVIEW else state)
 
@@ -485,15 +486,16 @@ class _Work:
             Spot(shown.get(each["task"], each["task"]), each["path"], each["line"], each["says"])
             for each in told["spots"]
         )
+        guarded = protected(plan, self.site.policy.protected)
         proposal = Proposal(
             plan=plan_document(plan),
             waves=_levels(plan),
             remarks=tuple(told["remarks"]),
             cost=(told["cost"][0], told["cost"][1]),
+            protected=guarded,
             spots=spots,
             names=names,
         )
-        guarded = protected(plan, self.site.policy.protected)
         digest = plan_digest(plan)
         offer = Offer(rev, digest, 0, number, protected=guarded, origin=str(told["origin"]))
         files = {**documents, f"plan/{rev}.json": dump(proposal)}
