@@ -37,15 +37,17 @@ def amend(
     login: str,
     *,
     files: Collection[str] | None = None,
+    taken: Collection[str] = (),
 ) -> tuple[Plan, tuple[Dropped, ...], str]:
     """Return a plan after `edit`, `drop`, `keep`, `add` or `skip`, and what that was: `T3 edited`.
 
     Plan and dropped tasks have the ids that people see. `login` is who says so. `files` are those
     of the tree: a task makes what it is given that is not among them; None: all of it is there.
+    `taken` are ids that the run's plans had before: an added task gets none of them.
     Raises `Refused` for what cannot be done; whether the plan fits the repository is for grounding
     to say.
     """
-    case = _Case(plan, dropped, login, files)
+    case = _Case(plan, dropped, login, files, taken)
     change = _CHANGES.get(command.verb)
     if change is None:
         raise MakBug(f"amending a plan: {command.verb} changes none")
@@ -147,10 +149,12 @@ class _Case:
         dropped: tuple[Dropped, ...],
         login: str,
         files: Collection[str] | None,
+        taken: Collection[str],
     ) -> None:
         self.plan = plan
         self.login = login
         self.files = files
+        self.taken = taken
         self.tasks = [*plan.tasks]
         self.dropped = [*dropped]
         self.gone = {task.id: task for task in map(_task, dropped)}
@@ -345,7 +349,8 @@ def _also(case: _Case, back: Mapping[str, Task]) -> list[str]:
 def _add(case: _Case, command: Command) -> str:
     if case.letter == "R":
         raise Refused("A plan of repairs takes no other tasks: `/mak edit` changes one of them.")
-    number = _highest((*(task.id for task in case.tasks), *case.gone), case.letter) + 1
+    used = (*(task.id for task in case.tasks), *case.gone, *case.taken)
+    number = _highest(used, case.letter) + 1
     id = f"{case.letter}{number}"
     task = Task(id, command.text, depends_on=case.after(command) or ())
     if (files := command.flag("files")) is not None:

@@ -167,7 +167,7 @@ class _Work:
         if self.offer is None:
             self._put_back(todo, self.error or "the planner was stopped")
             return
-        plan, names = amend.renamed(parse_plan(self.offer["plan"]), "T", last)
+        plan, names = amend.renamed(parse_plan(self.offer["plan"]), "T", last, self._said())
         attempt = self._next_attempt()
         self._write(lambda state: replace(_without(state, [todo]), attempt=attempt))
         changes = () if command.verb in ("run", "plan") else (change(todo, "planned again"),)
@@ -184,6 +184,7 @@ class _Work:
         assert state.offer
         proposal = self.site.ledger.proposal(self.held, state.offer.rev)
         plan, dropped = parse_plan(proposal.plan), proposal.dropped
+        taken = self._said()
         changes: list[Change] = []
         answers: list[Answer] = []
         done: list[Todo] = []
@@ -192,7 +193,9 @@ class _Work:
                 break
             done.append(todo)
             try:
-                plan, dropped, what = amend.amend(plan, dropped, todo.command, todo.person.login)
+                plan, dropped, what = amend.amend(
+                    plan, dropped, todo.command, todo.person.login, taken=taken
+                )
                 changes.append(change(todo, what))
             except amend.Refused as refused:
                 answers.append(self._answer(todo, refused.says))
@@ -322,6 +325,16 @@ class _Work:
         if not plans:
             return None
         return parse_plan(self.site.ledger.proposal(self.held, plans[-1].rev).plan)
+
+    def _said(self) -> frozenset[str]:
+        """Return the ids that tasks of the run's plans ever had where people see them."""
+        found: set[str] = set()
+        for offer in self.state.offers:
+            if not offer.repair:
+                proposal = self.site.ledger.proposal(self.held, offer.rev)
+                found.update(task.id for task in parse_plan(proposal.plan).tasks)
+                found.update(str(each.task["id"]) for each in proposal.dropped)
+        return frozenset(found)
 
     def _what_is_open(self, guidance: str) -> str:
         """Return what reviewers said that is not resolved, for a planner."""
