@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from mak.github import marks, messages
 from mak.github.commands import parse
-from mak.github.reduce import ALLOWED, Stale
+from mak.github.reduce import Facts, Refuse, Rules, Stale, reduce
 from mak.github.state import (
+    REVIEWS,
     Halt,
     Landed,
     Offer,
@@ -73,31 +73,51 @@ def test_help_names_every_verb_and_flag() -> None:
     assert messages.help_text("nonsense") == every
 
 
-@pytest.mark.parametrize(
-    ("phase", "body"),
-    [
-        (Phase.REVIEW, SAID["M2-plan"]),
-        (Phase.REVIEW, SAID["M2-plan-only"]),
-        (Phase.REVIEW, SAID["M3-stale"]),
-        (Phase.REPAIR_REVIEW, SAID["M7-repairs"]),
-        (Phase.FAILED, SAID["M9-failed"]),
-        (Phase.CANCELLED, SAID["M10-cancelled"]),
-        (Phase.PAUSED, SAID["M11-moved"]),
-        (Phase.EXPIRED, SAID["expired"]),
-        *(
-            (p, lambda p=p: messages.tracking(replace(MENDING, phase=p), None, LINKS, 0))
-            for p in Phase
-        ),
-    ],
-)
-def test_what_is_offered_to_type_is_read_and_does_something(phase: Phase, body: Any) -> None:
-    for typed in re.findall(r"(?:`|^)(/mak [^`\n]+)", body(), re.MULTILINE):
+#: Every body that says what may be typed, and where the run stands then.
+TYPED = {
+    "plan": (REVIEW, lambda state: messages.plan(state, NEW, PLAN, LINKS)),
+    "stale": (REVIEW, lambda state: messages.stale(state, Stale(said.OLD, NEW), said.ASK)),
+    "repairs": (MENDING, lambda state: messages.repairs(state, REPAIRS, said.REPAIR, LINKS)[0]),
+    "failed": (FAILED, lambda state: messages.failed(state, PLAN, LINKS)),
+    "unplanned": (
+        replace(FAILED, approved="", approvals=(), offers=(), pull=None, waves=()),
+        lambda state: messages.failed(state, None, LINKS),
+    ),
+    "cancelled": (CANCELLED, lambda state: messages.cancelled(state, PLAN)),
+    "unapproved": (
+        replace(CANCELLED, approved=""),
+        lambda state: messages.cancelled(state, PLAN),
+    ),
+    "moved": (
+        replace(RUNNING, phase=Phase.PAUSED),
+        lambda state: messages.branch_moved(state, "carol", "9f8e7d6"),
+    ),
+    "expired": (replace(REVIEW, phase=Phase.EXPIRED), messages.expired),
+    **{
+        f"{phase} {approved[:3]}": (
+            replace(MENDING, phase=phase, approved=approved),
+            lambda state: messages.tracking(state, PLAN, LINKS, NOW),
+        )
+        for phase in Phase
+        for approved in ("", REPAIRS.digest)
+        # What waits for a decision is not approved.
+        if not (approved and phase in REVIEWS)
+    },
+}
+
+
+@pytest.mark.parametrize("case", TYPED)
+def test_what_is_offered_to_type_is_read_and_does_something(case: str) -> None:
+    state, body = TYPED[case]
+    shown = tuple(replace(offer, shown=1) for offer in state.offers)
+    facts = Facts(said.BOB, "admin", NOW, key="c1:1", now=NOW)
+    offered = re.findall(r"(?:`|^)(/mak [^`\n]+)", body(state), re.MULTILINE)
+    assert bool(offered) == (case != "unapproved")
+    for typed in offered:
         asked = parse(typed.replace("…", "a text"))
         assert asked.problem is None, typed
-        verb = asked.commands[0].verb
-        beginning = phase is Phase.REVIEW and verb == "run"
-        later = phase is Phase.REPAIR_REVIEW and verb == "replan"
-        assert phase in ALLOWED[verb] or beginning or later, (phase, typed)
+        _, effect = reduce(replace(state, offers=shown), asked.commands[0], facts, Rules())
+        assert not isinstance(effect, (Refuse, Stale)), (typed, effect)
 
 
 # ------------------------------------------------------------------------- what is where

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mak.github.messages.links import Links, link
-from mak.github.messages.steps import branch, last_wave, next_wave, steps
+from mak.github.messages.steps import branch, heard, last_wave, next_wave, steps
 from mak.github.messages.words import (
     counted,
     details,
@@ -20,7 +20,6 @@ from mak.github.messages.words import (
     prose,
     some,
 )
-from mak.github.reduce import ALLOWED
 from mak.github.state import PATIENCE, Proposal, RunState
 
 #: Lines of output that are shown of what failed, and characters of each.
@@ -85,7 +84,7 @@ def cancelled(state: RunState, proposal: Proposal | None = None, running: str = 
     kept = "; ".join(part for part in (stays, gone) if part)
     text += f" {kept[:1].upper()}{kept[1:]}." if kept else ""
     follows = next_wave(state, proposal)
-    if follows and (state.approved or state.skipped) and not (halt and halt.revert):
+    if follows and heard(state, "resume") and not (halt and halt.revert):
         text += f" `/mak resume` continues at {follows}."
     return ended([text], run=state.run, kind="cancelled", seq=state.since)
 
@@ -130,5 +129,5 @@ def _keeps(state: RunState, proposal: Proposal | None, links: Links) -> str:
 
 def _typed(state: RunState, *commands: str) -> str:
     """Return those commands that do something where the run stands."""
-    heard = [each for each in commands if state.phase in ALLOWED[each.split(":")[0]]]
-    return " · ".join(f"`/mak {each}`" for each in heard)
+    worth = [each for each in commands if heard(state, each.split(":")[0])]
+    return " · ".join(f"`/mak {each}`" for each in worth)

@@ -243,7 +243,7 @@ def _below(state: RunState, offer: Offer, rules: Rules) -> list[str]:
         return [
             "",
             "**This is a plan only: it is never carried out**, whoever approves it.",
-            "To have it done, ask with `/mak run …`.",
+            "To have it done: `/mak cancel`, then `/mak run …`.",
             _CHANGE,
             f"Expires in {days} days.",
         ]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from mak.github.messages.links import Links, link
 from mak.github.messages.plan import full
-from mak.github.messages.steps import Step, steps, tasks, waiting_repair
+from mak.github.messages.steps import Step, heard, steps, tasks, waiting_repair
 from mak.github.messages.words import (
     LONGEST,
     code,
@@ -20,7 +20,6 @@ from mak.github.messages.words import (
     prose,
     some,
 )
-from mak.github.reduce import ALLOWED
 from mak.github.state import Offer, Phase, Posted, Proposal, RunState
 
 #: GitHub drops a summary of more than a MiB.
@@ -38,7 +37,7 @@ _SAID = {
     Phase.EXPIRED: "expired",
     Phase.SUPERSEDED: "another run was first",
 }
-#: What is worth typing, by where the run stands; `reduce` says what is allowed.
+#: What is worth typing, by where the run stands; only what does something is shown.
 _TYPED = ("status", "pause", "resume", "retry", "cancel", "help")
 
 
@@ -108,7 +107,7 @@ def _lines(
         money = f"Budget {state.spent:.2f} of {state.wanted.budget:.2f} USD"
     agents = [f"{state.tokens:,} tokens"] if state.tokens else []
     agents += [f"agents ≤ {state.wanted.agents}"] if state.wanted.agents else []
-    typed = [verb for verb in _TYPED if state.phase in ALLOWED[verb]]
+    typed = [verb for verb in _TYPED if heard(state, verb)]
     return [
         f"### MAK · run `{state.run}` · **{said}**",
         " · ".join(head),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mak.github.messages.words import code, inert
+from mak.github.reduce import ALLOWED
 from mak.github.state import Landed, Phase, Proposal, RunState
 
 
@@ -102,6 +103,12 @@ def waiting_repair(state: RunState) -> int:
     changes = state.phase is Phase.PLANNING and not replans
     waits = state.phase is Phase.REPAIR_REVIEW or changes
     return state.offer.repair if waits and state.offer else 0
+
+
+def heard(state: RunState, verb: str) -> bool:
+    """Tell whether a command does something where the run stands, so that it is worth typing."""
+    goes_on = bool(state.approved or state.skipped)
+    return state.phase in ALLOWED[verb] and (goes_on or verb not in ("resume", "retry"))
 
 
 def tasks(names: Sequence[str], most: int = 240) -> str:
