@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -73,6 +73,7 @@ PIECES = st.sampled_from(
         "<!-- mak:begin r1 -->",
         "&",
         "&#64;",
+        "&commat;bob",
         "$x$ ",
         "$`",
         "\u202e",
@@ -90,11 +91,14 @@ HOSTILE = st.lists(PIECES | WORDS, max_size=12).map("".join)
 
 
 @given(st.lists(PIECES | WORDS).map("".join))
+@example("&commat;bob &lt;b&gt;")
+@example("$x$")
 def test_a_text_of_others_is_words_only(text: str) -> None:
     shown = MarkdownIt("commonmark").renderInline("Task " + words.inert(text))
     assert "<" not in shown
     # GitHub's renderer looks for these in the source, before it knows what an entity is.
     assert not re.search(r"www\.|://", words.inert(text), re.IGNORECASE)
+    assert "$" not in words.inert(text)
     there = html.unescape(shown)
     assert not re.search(r"@\w|#\d|://\w|www\.\w|GH-\d", there, re.IGNORECASE)
     seen = words.redact(clean(text, comments=False).text)
@@ -102,6 +106,9 @@ def test_a_text_of_others_is_words_only(text: str) -> None:
 
 
 @given(HOSTILE)
+@example("1. first")
+@example("2) second")
+@example("- a list")
 def test_backquotes_are_code_and_nothing_else_is(text: str) -> None:
     for shown in (words.prose(text), words.code(text), words.inert(text)):
         assert "\n" not in shown
@@ -136,6 +143,8 @@ def test_a_title_is_one_line_that_closes_nothing(text: str) -> None:
 
 
 @given(HOSTILE)
+@example("")
+@example("0")
 def test_nothing_that_others_wrote_does_anything_anywhere(text: str) -> None:
     proposal = Proposal(
         {"tasks": [task("T1", text, writes=[text], creates=[text], depends_on=[text])]},
@@ -282,3 +291,29 @@ def test_a_plan_of_400_short_tasks_is_shown_whole() -> None:
     body = messages.plan(REVIEW, NEW, proposal, LINKS)
     assert "full plan" not in body
     assert all(f"- **T{number}**" in body for number in range(1, 401))
+
+
+def test_a_plan_of_400_long_tasks_shows_every_wave() -> None:
+    proposal = replace(big(400, 3_000, 2), remarks=(), overlaps=(), protected=(), dropped=())
+    body = messages.plan(REVIEW, NEW, proposal, LINKS)
+    assert "full plan" in body
+    for number in range(1, 201):
+        assert f"| {number} | T{2 * number - 1} T{2 * number} |" in body
+
+
+def test_long_names_leave_out_waves_in_the_middle() -> None:
+    ids = [f"T{number}" + "x" * 60 for number in range(1, 401)]
+    proposal = replace(PLAN, waves=tuple(zip(ids[::2], ids[1::2], strict=True)))
+    landed = tuple(
+        Landed(number, f"{number:040x}", wave) for number, wave in enumerate(proposal.waves, 1)
+    )
+    state = replace(MENDING, waves=landed)
+    far = messages.Links("https://github.example.com/" + "o" * 100 + "/" + "n" * 100)
+    shown = messages.tracking(state, proposal, far, NOW)
+    assert len(shown) <= messages.LONGEST
+    assert "| Wave 1 |" in shown
+    assert "| Wave 200 |" in shown
+    pull = messages.pull_body(state, proposal, far)
+    assert len(pull) <= messages.LONGEST
+    assert "| 200 |" in pull
+    assert "Plan rev 2" in pull
