@@ -97,7 +97,7 @@ class Policy(Section):
     max_agents: int = Field(default=4, ge=1, le=MOST_AGENTS)
     """Agents of one run that work at once."""
     max_waves: int = Field(default=20, ge=1, le=MOST_WAVES)
-    """Waves that one run may take, repairs included."""
+    """Waves that one plan may have; `--max-waves` asks for fewer."""
     max_tasks: int = Field(default=50, ge=1, le=MOST_TASKS)
     """Tasks that one plan may have."""
     models: Specs | None = None

@@ -243,7 +243,7 @@ class _Work:
     ) -> None:
         """Offer a plan: from now on it is this one that may be approved."""
         state, policy = self.state, self.site.policy
-        if too_much := excess(policy, plan, _levels(plan)):
+        if too_much := excess(policy, state.wanted, plan, _levels(plan)):
             self._refuse(too_much)
             return
         shared = self._overlaps(plan)

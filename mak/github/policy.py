@@ -69,14 +69,17 @@ def limited(policy: Policy, wanted: Wanted) -> Wanted:
     )
 
 
-def excess(policy: Policy, plan: Plan, waves: Sequence[Sequence[str]]) -> str:
-    """Say in what a plan goes beyond the policy; empty: in nothing."""
-    for what, count, most in (
-        ("tasks", len(plan.tasks), policy.max_tasks),
-        ("waves", len(waves), policy.max_waves),
-    ):
-        if count > most:
-            return f"the plan has {count} {what}; `max_{what}` in `{POLICY_FILE}` is {most}"
+def excess(policy: Policy, wanted: Wanted, plan: Plan, waves: Sequence[Sequence[str]]) -> str:
+    """Say in what a plan goes beyond the policy, or what was wanted of it; empty: in nothing."""
+    tasks, count = len(plan.tasks), len(waves)
+    if tasks > policy.max_tasks:
+        most = f"`max_tasks` in `{POLICY_FILE}` is {policy.max_tasks}"
+        return f"the plan has {tasks} tasks; {most}"
+    if count > policy.max_waves:
+        most = f"`max_waves` in `{POLICY_FILE}` is {policy.max_waves}"
+        return f"the plan has {count} waves; {most}"
+    if wanted.waves is not None and count > wanted.waves:
+        return f"the plan has {count} waves; `--max-waves` is {wanted.waves}"
     return ""
 
 

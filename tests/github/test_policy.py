@@ -151,9 +151,12 @@ def test_nobody_gets_more_than_the_policy_allows(
 def test_a_plan_that_is_too_large_is_told_by_the_key() -> None:
     policy = Policy(max_tasks=1, max_waves=1)
     one, two = plan("a.py"), Plan("x", (Task("T1", "x"), Task("T2", "x")))
-    assert excess(policy, one, [("T1",)]) == ""
-    assert "has 2 tasks; `max_tasks`" in excess(policy, two, [("T1", "T2")])
-    assert "has 2 waves; `max_waves`" in excess(policy, one, [("T1",), ("T2",)])
+    assert excess(policy, Wanted(), one, [("T1",)]) == ""
+    assert "has 2 tasks; `max_tasks`" in excess(policy, Wanted(), two, [("T1", "T2")])
+    asked = excess(Policy(), Wanted(waves=1), one, [("T1",), ("T2",)])
+    assert asked == "the plan has 2 waves; `--max-waves` is 1"
+    assert excess(Policy(), Wanted(waves=2), one, [("T1",), ("T2",)]) == ""
+    assert "has 2 waves; `max_waves`" in excess(policy, Wanted(), one, [("T1",), ("T2",)])
 
 
 def test_the_schema_accepts_what_is_read() -> None:

@@ -52,3 +52,13 @@ def test_an_id_never_comes_to_mean_another_task(talk: Talk, scripted: Scripted) 
     talk.wake()
     last = talk.written("plan")[-1]
     assert "**T4**" in last and "~~**T3**" in last
+
+
+def test_a_plan_of_more_waves_than_were_asked_for_is_not_offered(
+    talk: Talk, scripted: Scripted
+) -> None:
+    talk.wishes = scripted(GOOD)
+    talk.say("/mak run --max-waves=1 use better names")
+    state = talk.wake()
+    assert state and state.phase is Phase.FAILED and not state.offers
+    assert state.why == "the plan has 2 waves; `--max-waves` is 1"
