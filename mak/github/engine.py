@@ -147,20 +147,24 @@ class _Work:
         todo = state.todo
         if not todo:
             self._to_review()
-        elif todo[0].command.verb in _PLANNED:
+        elif _is_planned(todo[0]):
             self._ask_planner(todo[0])
         else:
             self._amend()
 
     def _ask_planner(self, todo: Todo) -> None:
         state, command = self.state, todo.command
-        last = self._last_plan() if command.verb in ("replan", "repair") else None
-        request = state.request
-        remark = command.text if command.verb == "replan" else ""
-        if command.verb == "repair":
-            remark = self._what_is_open(command.text)
-        elif command.verb == "replan" and not remark:
-            remark = "Plan this again; the last plan was not what is wanted."
+        last = self._last_plan() if command.verb not in ("run", "plan") else None
+        request, remark = state.request, ""
+        match command.verb:
+            case "repair":
+                remark = self._what_is_open(command.text)
+            case "replan":
+                again = "Plan this again; the last plan was not what is wanted."
+                remark = command.text or again
+            case "add":
+                after = command.flag("after")
+                remark = f"{command.text}{f' (after {after})' if after else ''}"
         given = plan_document(last) if last is not None and remark else None
         self._check_out()
         self._ask(self._job("plan", request=request, remark=remark if given else "", plan=given))
@@ -188,31 +192,34 @@ class _Work:
         changes: list[Change] = []
         answers: list[Answer] = []
         done: list[Todo] = []
+        told: Mapping[str, Any] | None = None
+        self._check_out()
+        files = self.site.remote.blobs(state.head or state.base_commit)
         for todo in state.todo:
-            if todo.command.verb in _PLANNED:
+            if _is_planned(todo):
                 break
             done.append(todo)
             try:
-                plan, dropped, what = amend.amend(
-                    plan, dropped, todo.command, todo.person.login, taken=taken
+                after, gone, what = amend.amend(
+                    plan, dropped, todo.command, todo.person.login, files=files, taken=taken
                 )
-                changes.append(change(todo, what))
             except amend.Refused as refused:
                 answers.append(self._answer(todo, refused.says))
-        told: Mapping[str, Any] | None = None
-        if changes and state.offer.repair:
-            told = {"remarks": proposal.remarks, "cost": proposal.cost}
-        elif changes:
-            self._check_out()
-            self._ask(self._job("ground", plan=plan_document(plan)))
-            told = self.offer
-            if told is None:
+                continue
+            if state.offer.repair:
+                told = {"remarks": proposal.remarks, "cost": proposal.cost}
+            else:
+                self.offer, self.error = None, ""
+                self._ask(self._job("ground", plan=plan_document(after)))
                 if self.state.phase is not Phase.PLANNING:
                     return
-                says = f"the plan cannot be changed so: {messages.inert(self.error)}"
-                answers.append(self._answer(done[-1], says))
-            else:
-                plan = parse_plan(told["plan"])
+                if self.offer is None:
+                    says = f"the plan cannot be changed so: {messages.inert(self.error)}"
+                    answers.append(self._answer(todo, says))
+                    continue
+                told, after = self.offer, parse_plan(self.offer["plan"])
+            plan, dropped = after, gone
+            changes.append(change(todo, what))
 
         def over(state: RunState) -> RunState:
             return replace(_without(state, done), answers=(*state.answers, *answers))
@@ -708,6 +715,12 @@ class _Work:
 
 def _levels(plan: Plan) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(level) for level in levels(plan))
+
+
+def _is_planned(todo: Todo) -> bool:
+    """Whether a planner has to be asked: also for a task of which no file is known."""
+    verb = todo.command.verb
+    return verb in _PLANNED or (verb == "add" and todo.command.flag("files") is None)
 
 
 def _is_of_repairs(state: RunState) -> bool:

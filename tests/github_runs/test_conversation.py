@@ -99,6 +99,40 @@ def test_tasks_are_dropped_and_kept_and_added(talk: Talk, scripted: Scripted) ->
     assert approved(talk) is Phase.DONE
 
 
+def test_a_change_that_does_not_fit_leaves_the_others(talk: Talk, scripted: Scripted) -> None:
+    talk.wishes = scripted(GOOD)
+    begun(talk)
+    talk.say("/mak edit T2 --after=T2\n\n/mak edit T1: rename it\n\n/mak drop T9")
+    state = talk.wake()
+    assert state and state.phase is Phase.REVIEW
+    assert "T1 edited by @alice" in talk.written("plan")[-1] and len(talk.written("plan")) == 2
+    assert len(talk.written("answer")) == 2
+
+
+def test_a_task_is_added_by_the_planner_and_keeps_the_ids(talk: Talk, scripted: Scripted) -> None:
+    three = json.loads(json.dumps(TWO))
+    three["reply"]["tasks"].append(task("third", "a.py::other", "count on"))
+    talk.wishes = scripted({**GOOD, "plan": [TWO, three], "tasks": {**GOOD["tasks"], "T3": [NEW]}})
+    begun(talk)
+    talk.say("/mak add: count on in other")
+    state = talk.wake()
+    assert state and state.phase is Phase.REVIEW, state and state.why
+    assert "**T3**" in talk.written("plan")[-1]
+    assert approved(talk) is Phase.DONE
+    assert "return 20" in talk.branch("a.py")
+
+
+def test_a_new_file_may_be_named(talk: Talk, scripted: Scripted) -> None:
+    made = reply(edited("n1", "def fresh():\n    return 3\n"))
+    talk.wishes = scripted({**GOOD, "tasks": {**GOOD["tasks"], "T3": [made]}})
+    begun(talk)
+    talk.say("/mak add --files=fresh.py: write fresh")
+    state = talk.wake()
+    assert state and state.phase is Phase.REVIEW, state and state.why
+    assert approved(talk) is Phase.DONE, talk.held().state.why
+    assert "def fresh" in talk.branch("fresh.py")
+
+
 LOST = {
     "plan": [TWO],
     "tasks": {"T1": [RENAMED], "T2": [{"status": "refused"}], "repair1-T2": [uses("new")]},
