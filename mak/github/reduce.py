@@ -147,7 +147,16 @@ def reduce(state: RunState, command: Command, facts: Facts, rules: Rules) -> Ste
 def offered(state: RunState, offer: Offer, phase: Phase, moment: int) -> RunState:
     """Return the run when a plan is there; whatever was approved before is so no more."""
     offers = (*state.offers, offer)
-    return replace(state, offers=offers, approved="", approvals=()).into(phase, moment)
+    return replace(_undecided(state), offers=offers, approved="").into(phase, moment)
+
+
+def _undecided(state: RunState) -> RunState:
+    """Return the run without approvals of what did not begin; those of what ran are kept."""
+    if state.phase not in REVIEWS or state.offer is None:
+        return state
+    digest = state.offer.digest
+    kept = tuple(each for each in state.approvals if each.digest != digest)
+    return replace(state, approvals=kept)
 
 
 def shown(state: RunState, moment: int) -> RunState:
@@ -240,9 +249,11 @@ def _approve(state: RunState, command: Command, facts: Facts, rules: Rules) -> S
     if rules.others and facts.actor.id == state.requester.id:
         return state, Refuse("This repository has somebody else approve what you asked for.")
     yes = Approval(facts.actor, current.digest, facts.url, facts.now)
-    others = [each for each in state.approvals if each.person.id != facts.actor.id]
+    mine = (facts.actor.id, current.digest)
+    others = [each for each in state.approvals if (each.person.id, each.digest) != mine]
     state = replace(state, approvals=(*others, yes))
-    if (missing := rules.approvals - len(state.approvals)) > 0:
+    given = sum(each.digest == current.digest for each in state.approvals)
+    if (missing := rules.approvals - given) > 0:
         more = "1 more approval is" if missing == 1 else f"{missing} more approvals are"
         return state, Done(f"Approved by @{facts.actor.login}; {more} needed.")
     last = command.flag("waves")
@@ -263,7 +274,7 @@ def _skip(state: RunState, command: Command, facts: Facts) -> Step:
 def _put(state: RunState, command: Command, facts: Facts) -> RunState:
     """Return the run with something to do to its plan; what was approved is so no more."""
     todo = (*state.todo, Todo(command, facts.actor, facts.key, facts.written))
-    changed = replace(state, todo=todo, approved="", approvals=(), halt=None)
+    changed = replace(_undecided(state), todo=todo, approved="", halt=None)
     return changed.into(Phase.PLANNING, facts.now)
 
 
