@@ -93,10 +93,11 @@ def _fitting(
         if number == _MOST:
             return
         shown, text = read(node, for_sources)
-        if shown.aspect is not Aspect.API:
+        is_source = shown.aspect is not Aspect.API
+        if is_source:
             for_sources -= _size(text)
         room -= _size(text)
-        if text and (room >= 0 or number == 0):
+        if (text or is_source) and (room >= 0 or number == 0):
             known.add(node)
             yield shown, text
 

@@ -98,7 +98,7 @@ def context(
         reads += layer.shown
         shares.append((layer.name, layer.size))
     shares.append(("outline", sum(_size(text) for _, text in outlines)))
-    if task.depends_on and not any(size for _, size in shares):
+    if task.depends_on and not (reads or outlines or any(slot.exists for slot in slots)):
         raise MakBug(
             f"task {task.id} depends on {', '.join(task.depends_on)}, and its agent would be "
             "shown nothing"

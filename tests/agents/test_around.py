@@ -85,3 +85,13 @@ def test_a_task_that_builds_on_others_and_is_shown_nothing_is_a_bug():
         context(fresh, SOURCES)
     assert context(fresh, SOURCES, built=[NodeId("core.py", "gone")]).reads
     assert context(task(creates=("new.py",)), SOURCES).reads == ()
+
+
+def test_an_empty_file_that_was_built_is_shown():
+    """A run ended as a bug at a task that follows one which made an empty file."""
+    sources = tree({"pkg/.gitkeep": "", "pkg/py.typed": ""})
+    fresh = task(creates=("new.py",), depends_on=("t0",))
+    made = NodeId("pkg/.gitkeep")
+    assert context(fresh, sources, built=[made]).reads == ((made, ""),)
+    written = context(task("pkg/py.typed", depends_on=("t0",)), sources)
+    assert [(slot.node.path, slot.source) for slot in written.slots] == [("pkg/py.typed", "")]

@@ -16,7 +16,14 @@ import pytest
 from mak import kernel, runlog
 from mak.cli.main import main
 from mak.config import Config, Repair
-from mak.events import RepairPlanned, RepairStopped, ReplyRejected, Reviewed, WaveCommitted
+from mak.events import (
+    RepairPlanned,
+    RepairStopped,
+    ReplyRejected,
+    Reviewed,
+    TaskStarted,
+    WaveCommitted,
+)
 from mak.kernel import Decision, Review
 from mak.model import Outcome, Plan, RepairStop, RunState, TaskState
 from mak.plan import parse_plan
@@ -110,6 +117,27 @@ def test_taking_back_what_was_asked_for_is_no_repair(make_road) -> None:
     (rejected,) = road.of(ReplyRejected)
     assert "takes back what was asked for" in rejected.reason
     assert "a.fresh()" in road.text("b.py") and fresh in road.text("a.py")
+
+
+def test_what_nobody_can_provide_is_writable_for_the_repair(make_road) -> None:
+    """No task writes `fresh`, and who landed uses it: the repair may add it where it is missing."""
+    road = make_road(FILES)
+    tasks = [
+        task("t1", "b.py::use", goal="use fresh"),
+        task("t2", "a.py::other", goal="mind other", depends_on=["t1"]),
+    ]
+    fresh = "def fresh():\n    return 3\n"
+    script = {
+        "t1": [uses("fresh")],
+        "t2": [{"status": "refused"}],
+        "repair1-1": [reply(unchanged("n1"), edited("n2", fresh))],
+    }
+    outcome = road.run(tasks, script, config=config())
+    (started,) = [e for e in road.of(TaskStarted) if e.task == "repair1-1"]
+    assert started.nodes == ("b.py::use", "a.py::fresh")
+    assert "a.fresh()" in road.text("b.py") and fresh in road.text("a.py")
+    assert outcome.findings == ()
+    assert outcome.tasks["repair1-1"].state is TaskState.DONE
 
 
 def test_deleting_what_was_added_is_no_repair(make_road) -> None:
