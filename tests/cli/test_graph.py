@@ -54,6 +54,32 @@ def test_callers_and_callees_are_told_with_their_places(ask: Ask) -> None:
     assert brief(found["callees"]) == ["pkg/core.py:5 call pkg/core.py::parse"]
 
 
+def test_who_only_hands_it_on_is_told_apart(
+    make_repo: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function that a package passes on to others was said to have nobody rely on it."""
+    root = make_repo(
+        {
+            "pkg/__init__.py": 'from pkg.core import parse\n\n__all__ = ["parse"]\n',
+            "pkg/core.py": "def parse(text):\n    return text\n",
+            "app.py": "from pkg import parse as read\n",
+        }
+    )
+    asked = ["graph", "pkg/core.py::parse", "--callers", "--work-dir", str(root)]
+    assert main([*asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["callers"] == []
+    assert brief(found["imports"]) == [
+        "app.py:1 import app.py::@header",
+        "pkg/__init__.py:1 re-export pkg/__init__.py::@header",
+        "pkg/__init__.py:3 export pkg/__init__.py::@body",
+    ]
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "nothing is known to use it" in lines
+    assert "imports it or lists it in __all__ (3):" in lines
+
+
 def test_one_side_is_told_when_only_that_is_asked_for(ask: Ask) -> None:
     assert "callees" not in ask("pkg/core.py::load", "--callers")
     assert "callers" not in ask("pkg/core.py::load", "--callees")
@@ -123,7 +149,7 @@ def test_people_are_shown_lines(
     assert main(["graph", "pkg/core.py::Point.shift", "--work-dir", str(root)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "pkg/core.py::Point.shift  def shift(self, by)"
-    assert "nothing is known to rely on it" in lines
+    assert "nothing is known to use it" in lines
     assert "  app.py:9  ?  app.py::move" in lines
 
 

@@ -86,14 +86,17 @@ def _signature(sources: Sources, node: NodeId) -> str:
 
 
 def _callers(graph: Graph, node: NodeId) -> dict[str, Any]:
-    from mak.source.graph import callers, may_call
+    from mak.source.graph import callers, handed_on, may_call
 
     maybe = [
         {"node": str(one.node), "path": one.path, "line": one.line, "candidates": one.candidates}
         for one in may_call(graph, node)
     ]
-    links = callers(graph, node)
-    return {"callers": [_link(link, link.source) for link in links], "may_call": maybe}
+    return {
+        "callers": [_link(link, link.source) for link in callers(graph, node)],
+        "imports": [_link(link, link.source) for link in handed_on(graph, node)],
+        "may_call": maybe,
+    }
 
 
 def _callees(graph: Graph, node: NodeId) -> dict[str, Any]:
@@ -127,10 +130,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
     signature = document["signature"]
     lines = [f"{document['node']}  {signature}".rstrip()]
     for name, title, empty in (
-        ("callers", "relies on it", "nothing is known to rely on it"),
+        ("callers", "relies on it", "nothing is known to use it"),
+        ("imports", "imports it or lists it in __all__", ""),
         ("callees", "it relies on", "it relies on nothing of the repository"),
     ):
-        if name in document:
+        if name in document and (document[name] or empty):
             links = document[name]
             rows = (
                 (f"{link['path']}:{link['line']}", link["kind"], link["node"]) for link in links

@@ -11,7 +11,7 @@ from mak.source.graph.calls import CallSite, Receiver
 from mak.source.graph.edges import Edge, EdgeKind
 from mak.source.graph.graph import Attribute, Graph, Imported, Link, Override, graph_of
 from mak.source.graph.members import Has
-from mak.source.graph.reach import MayCall, broken_by, callees, callers, impact, may_call
+from mak.source.graph.reach import MayCall, broken_by, callees, callers, handed_on, impact, may_call
 
 __all__ = [
     "Attribute",
@@ -32,6 +32,7 @@ __all__ = [
     "callees",
     "callers",
     "graph_of",
+    "handed_on",
     "impact",
     "may_call",
 ]

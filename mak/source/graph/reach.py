@@ -46,6 +46,12 @@ def callers(graph: Graph, node: NodeId) -> tuple[Link, ...]:
     return tuple(sorted(found, key=lambda link: (link.path, link.start, str(link.kind))))
 
 
+def handed_on(graph: Graph, node: NodeId) -> tuple[Link, ...]:
+    """Return the imports and the entries of ``__all__`` that name a node, in the order of files."""
+    found = {link for link in graph.links_to(node) if link.kind in _HANDED_ON}
+    return tuple(sorted(found, key=lambda link: (link.path, link.start, str(link.kind))))
+
+
 def callees(graph: Graph, node: NodeId) -> tuple[Link, ...]:
     """Return the edges that start in a node, imports not counted, in order."""
     return tuple(link for link in graph.links_from(node) if link.kind not in _HANDED_ON)
