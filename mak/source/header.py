@@ -126,18 +126,28 @@ class _Header:
             return self._joined_line(node, text, at)
         if spread and (node.end_lineno or 0) > own_line[-1]:
             return self._joined_rows(node, text, at)
-        if "#" in "".join(lines):
-            return None
-        row = (aliases[-1].end_lineno or 0) - 1
-        column = aliases[-1].end_col_offset or 0
+        return self._joined_last(node, text)
+
+    def _joined_last(self, node: ast.ImportFrom, text: str) -> bytes | None:
+        """Return the header with a name behind the last one; the comment on a line stays there."""
+        names = node.names
+        row = (names[-1].end_lineno or 0) - 1
+        column = names[-1].end_col_offset or 0
         line = self.lines[row]
-        if len(line) + len(text) + 2 <= self.width:
-            return self._with(row, row + 1, [f"{line[:column]}, {text}{line[column:]}"])
-        indent = line[: len(line) - len(line.lstrip())]
-        if row == first:
-            indent = " " * aliases[0].col_offset
         rest = line[column:]
-        return self._with(row, row + 1, [f"{line[:column]},", f"{indent}{text}{rest}"])
+        has_comment = "#" in rest
+        if has_comment and (node.end_lineno or 0) - 1 == row:
+            return None
+        if not has_comment and len(line) + len(text) + 2 <= self.width:
+            return self._with(row, row + 1, [f"{line[:column]}, {text}{rest}"])
+        indent = line[: len(line) - len(line.lstrip())]
+        if row == node.lineno - 1:
+            indent = " " * names[0].col_offset
+        if not has_comment:
+            return self._with(row, row + 1, [f"{line[:column]},", f"{indent}{text}{rest}"])
+        if rest.lstrip().startswith(","):
+            return self._with(row + 1, row + 1, [f"{indent}{text},"])
+        return self._with(row, row + 1, [f"{line[:column]},{rest}", f"{indent}{text}"])
 
     def _joined_line(self, node: ast.ImportFrom, text: str, at: int) -> bytes:
         row, line = node.lineno - 1, self.lines[node.lineno - 1]
