@@ -217,7 +217,11 @@ class _Work:
                     says = f"the plan cannot be changed so: {messages.inert(self.error)}"
                     answers.append(self._answer(todo, says))
                     continue
-                told, after = self.offer, parse_plan(self.offer["plan"])
+                told = self.offer
+                same = {task.id: task.id for task in after.tasks}
+                found = parse_plan(told["plan"])
+                # What grounding added has an id that only the kernel gave it.
+                after, _ = amend.renamed(found, "T", None, taken, same)
             plan, dropped = after, gone
             changes.append(change(todo, what))
 
@@ -298,12 +302,13 @@ class _Work:
         """Return which open runs of the same base are to write the same nodes."""
         ledger = self.site.ledger
         others = [
-            (held.state, ledger.proposal(held, held.state.offers[-1].rev))
+            (held.state, ledger.proposal(held, offer.rev))
             for held in ledger.runs()
             if held.state.run != self.state.run
             and held.state.base == self.state.base
             and held.state.phase in ACTIVE
-            and held.state.offers
+            # The plan and the repairs that count now; those that they took the place of do not.
+            for offer in {bool(offer.repair): offer for offer in held.state.offers}.values()
         ]
         return overlaps(touched(plan), others)
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from mak.checks import syntax
 from mak.cli.lines import count
 from mak.cli.reports.report import NOTHING, Report, one_line, page
 from mak.cli.terminal import fitting
@@ -36,6 +35,8 @@ def _lines(report: Report) -> Iterator[str]:
     for check in checks:
         yield _styled(f"{check}: {page(check)}", _DIM)
     # In what does not compile there is no telling what a comment is.
+    from mak.checks import syntax
+
     for check in [check for check in checks if check != syntax.CHECK.id][:1]:
         yield _styled(f"to keep a line as it is, end it with: # mak: ignore[{check}]", _DIM)
     if syntax.CHECK.id in checks:
