@@ -291,7 +291,7 @@ class _Merge:
         if self.language is not None:
             return
         full = [id for id in order if texts[id].removeprefix(BOM)]
-        if full and full[0] not in self.sides[0] and full[0] != order[0]:
+        if full and full[0] != order[0] and not self._was_first(full[0], texts):
             texts[full[0]] = texts[full[0]][len(_parts(texts[full[0]])[0]) :]
         for id in full[:-1]:
             # The blank lines at the end of a file stand behind what is last in it.
@@ -306,6 +306,12 @@ class _Merge:
                 end = texts[previous][len(texts[previous]) - node.tail :]
                 if end.strip() and texts[id].endswith(end):
                     texts[previous] = texts[previous].removesuffix(end)
+            is_inside = id.symbol.rpartition(".")[0] == previous.symbol
+            if is_inside and id in self.sides[0] and not self._was_first(id, texts):
+                # Each side took out a part of what stood between a class line and this.
+                if texts[previous].rstrip().endswith(b":"):
+                    texts[id] = texts[id][len(_parts(texts[id])[0]) :]
+                continue
             depth = id.symbol.count(".")
             if previous.symbol.count(".") != depth or _parts(texts[id])[0]:
                 continue
@@ -317,6 +323,36 @@ class _Merge:
                 is_apart = previous not in self.sides[0]
                 lines = _parts(self.base.data[was.start : was.end])[0] if is_apart else b""
             texts[id] = lines + texts[id]
+
+    def _was_first(self, id: NodeId, texts: Mapping[NodeId, bytes]) -> bool:
+        """Whether the blank lines before a node belong there though it comes first in its scope.
+
+        They do when a side has it there, or put them there.
+        """
+        if id not in self.sides[0]:
+            return False
+        firsts = [self._first(side, id) for side in self.sides]
+        was, first = (self.sides[0][each] for each in (id, firsts[0]))
+        data = self.base.data
+        return (
+            id in firsts
+            or bool(_parts(data[first.start : first.end])[0])
+            or _parts(texts[id])[0] != _parts(data[was.start : was.end])[0]
+        )
+
+    def _first(self, side: Mapping[NodeId, Node], like: NodeId) -> NodeId:
+        """Return what comes first in the scope of a node of the base."""
+        scope = like.symbol.rpartition(".")[0]
+        return next(
+            (
+                id
+                for id, node in side.items()
+                if id.symbol.rpartition(".")[0] == scope
+                and id.symbol != "@header"
+                and node.end > node.start
+            ),
+            like,
+        )
 
     def _had(self, id: NodeId) -> bool:
         """Whether the base has a node, and something in it."""
