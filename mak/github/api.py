@@ -78,6 +78,16 @@ class Api:
 
     # ------------------------------------------------------------------------ issues, comments
 
+    def ended(self, number: int) -> str:
+        """Return how an issue or pull request came to an end: closed or merged; empty: it is open.
+
+        What has not changed since it was asked last counts against no limit.
+        """
+        found: Document = self.transport.get(f"{self._base}/issues/{number}")
+        if found["state"] != "closed":
+            return ""
+        return "merged" if (found.get("pull_request") or {}).get("merged_at") else "closed"
+
     def comments(self, issue: int, since: str = "") -> Iterator[Document]:
         """Yield the comments on an issue or pull request, oldest first."""
         query = {"since": since} if since else {}

@@ -81,10 +81,9 @@ def _as_of_now(site: Site, state: RunState) -> RunState:
     """Return a run with what nobody said: that its place is closed, or that time is over."""
     if state.phase not in ACTIVE:
         return state
-    if site.reader.issue(state.issue).get("state") == "closed":
-        return closed(state, "the issue was closed", site.moment)
-    if state.pull and (found := site.reader.pull(state.pull.number)).get("state") == "closed":
-        how = "merged" if found.get("merged") else "closed"
+    if how := site.api.ended(state.issue):
+        return closed(state, f"the issue was {how}", site.moment)
+    if state.pull and (how := site.api.ended(state.pull.number)):
         return closed(state, f"the pull request was {how}", site.moment)
     return expired(state, site.moment)
 

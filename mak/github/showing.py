@@ -216,13 +216,18 @@ class _Showing:
                 self._comment("nopull", state.issue, messages.no_pull(state, links))
                 return
             pull = Pull(int(found["number"]), str(found["node_id"]), bool(found.get("draft")))
-            self._note("pull", Posted(pull.number, pull.node, _sha(found["body"] or "")), pull=pull)
+            self._note("pull", Posted(pull.number, pull.node), pull=pull)
             return
-        found = self.site.reader.pull(state.pull.number)
-        before = str(found.get("body") or "")
-        body = messages.pull_body(state, self._proposal(), links, before, by_job=self.site.by_job)
+        by_job, posted = self.site.by_job, state.posted["pull"]
+        ours = _sha(messages.pull_body(state, self._proposal(), links, by_job=by_job))
+        if ours == posted.sha256:
+            return
+        # What people wrote around it stays.
+        before = str(self.site.reader.pull(state.pull.number).get("body") or "")
+        body = messages.pull_body(state, self._proposal(), links, before, by_job=by_job)
         if body != before:
             api.edit_pull(state.pull.number, body=body)
+        self._note("pull", replace(posted, sha256=ours))
 
     def _open(self) -> Mapping[str, Any] | None:
         state, api = self.state, self.site.api
