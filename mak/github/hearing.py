@@ -104,6 +104,19 @@ def _hear(site: Site, issue: int, held: Held | None, only: frozenset[str] | None
     return held
 
 
+def decline(site: Site, number: int, says: str) -> None:
+    """Tell those who command where nothing can be done, so that nobody waits; once each."""
+    for said in sorted(_texts(site, number, None), key=lambda said: (said.created, said.id)):
+        asked = parse(said.body, site.alias)
+        if said.author.id in site.mine or not asked.count:
+            continue
+        if (said.is_bot or said.app is not None) and said.app not in site.policy.apps:
+            continue
+        may = _level(site, said)[0] in _WRITERS
+        answers = [_answer(said, said.key, says)] if may else []
+        _settle(site, None, said, answers, "confused")
+
+
 def _is_handled(held: Held | None, said: Said) -> bool:
     if held is None:
         return False
