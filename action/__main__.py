@@ -7,12 +7,16 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from action import check
+from action import check, comment
 from action.job import Inputs, Job, hide_token, take_inputs
 from mak.errors import MakError, UsageError
 from mak.github.redaction import redact
 
-COMMANDS: dict[str, Callable[[Inputs, Job], int]] = {"check": check.run}
+COMMANDS: dict[str, Callable[[Inputs, Job], int]] = {
+    "check": check.run,
+    "comment": comment.run,
+    "stop": comment.stop,
+}
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -43,9 +44,21 @@ class Inputs:
 
     command: str
     token: str
-    base: str
-    exclude: tuple[str, ...]
-    offer_repair: bool
+    base: str = ""
+    exclude: tuple[str, ...] = ()
+    offer_repair: bool = False
+    #: Model specs; empty: as the policy or the configuration says.
+    models: tuple[str, ...] = ()
+    planner: str = ""
+    agents: int | None = None
+    #: US dollars of one run, at most.
+    budget: float | None = None
+    #: Path of the configuration on the default branch; empty: where it is looked for by itself.
+    config: str = ""
+    #: Numbers of accounts that MAK writes as, besides the jobs' own.
+    accounts: tuple[int, ...] = ()
+    #: Another word for `/mak`.
+    alias: str = ""
 
 
 def hide_token(environment: Mapping[str, str]) -> None:
@@ -88,9 +101,31 @@ def take_inputs(environment: MutableMapping[str, str]) -> Inputs:
         command=given.get("command", ""),
         token=token.strip(),
         base=given.get("base", ""),
-        exclude=tuple(line.strip() for line in given.get("exclude", "").splitlines() if line),
+        exclude=_lines(given.get("exclude", "")),
         offer_repair=_flag("offer-repair", given.get("offer_repair", "")),
+        models=_lines(given.get("models", "")),
+        planner=given.get("planner", ""),
+        agents=_whole("agents", given.get("agents", "")),
+        budget=_amount("budget", given.get("budget", "")),
+        config=given.get("config", ""),
+        accounts=tuple(
+            number
+            for line in _lines(given.get("accounts", ""))
+            if (number := _whole("accounts", line)) is not None
+        ),
+        alias=given.get("alias", ""),
     )
+
+
+def for_kernel(environment: Mapping[str, str], token: str) -> dict[str, str]:
+    """Return what the kernel's process may have: the models' keys, and nothing to reach GitHub."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in _NOT_FOR_OTHERS
+        and not name.startswith(("ACTIONS_", "INPUT_", _PREFIX))
+        and not (token and token in value)
+    }
 
 
 def event(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -158,6 +193,26 @@ class Job:
         if path:
             with Path(path).open("a", encoding="utf-8", newline="") as file:
                 file.write(text)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _whole(name: str, text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 19 and int(text)):
+        raise UsageError(f"input {name}: {text!r} is no whole number above 0")
+    return int(text)
+
+
+def _amount(name: str, text: str) -> float | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text, re.ASCII) or not float(text):
+        raise UsageError(f"input {name}: {text!r} is no amount of US dollars, such as 2.50")
+    return float(text)
 
 
 def _flag(name: str, text: str) -> bool:

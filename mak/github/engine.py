@@ -636,6 +636,7 @@ class _Work:
         return True
 
     def _event(self, event: Mapping[str, Any]) -> bool:
+        self.site.see(event)
         match event["event"]:
             case "Spent":
                 self.cost += event["usage"]["cost"] or 0.0

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mak.config import Policy
 from mak.github.api import Api
@@ -64,6 +65,8 @@ class Site:
     now: Callable[[], float] = time.time
     #: Told what happens, for a log.
     note: Callable[[str], None] = lambda line: None
+    #: Told what the kernel does, event by event, as the run log has them.
+    see: Callable[[Mapping[str, Any]], None] = lambda event: None
     #: For tests: called with the name of every effect before and after it.
     fault: Callable[[str], None] = lambda name: None
 

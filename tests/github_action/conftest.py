@@ -40,11 +40,13 @@ class Runner:
         self.folder = folder
         self.checkout = folder / "checkout"
         self.action = folder / "action"
+        self.temp = folder / "temp"
         for name in ("action", "mak"):
             skip = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, self.action / name, ignore=skip)
         shutil.copy(ROOT / "action.yml", self.action)
-        (folder / "home").mkdir()
+        for name in ("home", "temp"):
+            (folder / name).mkdir()
         self.checkout.mkdir()
         git(self.checkout, "init", "-q", "-b", "main")
         self.commit({f".github/workflows/{name}": text for name, text in workflows().items()})
@@ -61,6 +63,7 @@ class Runner:
         payload: Mapping[str, Any],
         workflow: str,
         token: str = TOKEN,
+        job: str = "",
         **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run a workflow on an event; what it is given besides is in its environment."""
@@ -69,7 +72,9 @@ class Runner:
         act = [str(ROOT / ".venv/bin/act"), event, "--platform", "ubuntu-latest=-self-hosted"]
         act += ["--workflows", f".github/workflows/{workflow}", "--eventpath", str(told)]
         act += ["--no-cache-server", "--local-repository", f"{ACTION}={self.action}"]
-        act += ["--secret", f"GITHUB_TOKEN={token}"]
+        act += ["--secret", f"GITHUB_TOKEN={token}", *(("--job", job) if job else ())]
+        # What is set up for one job serves the next one, which saves most of its time.
+        environment = {"RUNNER_TEMP": str(self.temp), **environment}
         act += [word for pair in environment.items() for word in ("--env", "=".join(pair))]
         inherited = {
             "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",

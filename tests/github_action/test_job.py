@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from action.job import SUMMARY, Job, take_inputs
+from action.job import SUMMARY, Job, for_kernel, take_inputs
+from mak.errors import UsageError
 from tests.github_action.conftest import ROOT, TOKEN
 
 
@@ -125,7 +126,9 @@ def test_a_command_that_is_not_there_is_said(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "action"]
     done = subprocess.run(run, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert "::error title=MAK::input command: 'chekc' is none of check" in done.stdout
+    assert (
+        "::error title=MAK::input command: 'chekc' is none of check, comment, stop" in done.stdout
+    )
 
 
 def test_an_old_python_is_told_what_to_do() -> None:
@@ -136,3 +139,54 @@ def test_an_old_python_is_told_what_to_do() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert "Python 3.10.4 is too old" in done.stdout
+
+
+# I18
+def test_the_kernel_has_the_models_keys_and_nothing_to_reach_github_with() -> None:
+    environment = {
+        "PATH": "/bin",
+        "ANTHROPIC_API_KEY": "k",
+        "GITHUB_REPOSITORY": "octo/shop",
+        "GITHUB_TOKEN": "x",
+        "GITHUB_STEP_SUMMARY": "/tmp/x",
+        "ACTIONS_RESULTS_URL": "https://results",
+        "INPUT_GITHUB-TOKEN": "x",
+        "MAK_ACTION_PIPE": "3",
+        "MINE": f"Bearer {TOKEN}",
+    }
+    assert sorted(for_kernel(environment, TOKEN)) == [
+        "ANTHROPIC_API_KEY",
+        "GITHUB_REPOSITORY",
+        "PATH",
+    ]
+
+
+def test_inputs_are_read_as_they_are_meant() -> None:
+    given = {
+        "MODELS": "anthropic:a\n\n openai:b \n",
+        "AGENTS": "3",
+        "BUDGET": "2.50",
+        "ACCOUNTS": "7\n8",
+    }
+    inputs = take_inputs({f"MAK_ACTION_{name}": text for name, text in given.items()})
+    assert inputs.models == ("anthropic:a", "openai:b")
+    assert (inputs.agents, inputs.budget, inputs.accounts) == (3, 2.5, (7, 8))
+    assert take_inputs({}).budget is take_inputs({}).agents is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("agents", "0"),
+        ("agents", "-1"),
+        ("agents", "many"),
+        ("budget", "nan"),
+        ("budget", "1e9"),
+        ("budget", "0"),
+        ("accounts", "7 8"),
+        ("accounts", "²"),
+    ],
+)
+def test_an_input_that_cannot_be_used_is_named(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"input {name}: "):
+        take_inputs({f"MAK_ACTION_{name.upper()}": text})

@@ -32,7 +32,7 @@ def run(*args: object) -> str:
 
 
 def test_there_are_documented_workflows() -> None:
-    assert {*workflows()} == {"mak-check.yml", "mak-check-and-offer.yml"}
+    assert {*workflows()} == {"mak.yml", "mak-check.yml", "mak-check-and-offer.yml"}
     assert all(f"uses: {ACTION} # v" in text for text in workflows().values())
 
 
