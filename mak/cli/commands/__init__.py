@@ -21,6 +21,7 @@ from mak.cli.commands import (
     run,
     schema,
     show,
+    study,
     undo,
     update,
 )
@@ -35,6 +36,7 @@ COMMANDS: tuple[Command, ...] = (
     check.COMMAND,
     graph.COMMAND,
     nodes.COMMAND,
+    study.COMMAND,
     config.COMMAND,
     keys.COMMAND,
     endpoint.COMMAND,

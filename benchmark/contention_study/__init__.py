@@ -1,0 +1,1 @@
+"""How often independent changes of real repositories meet, and at which granularity."""
