@@ -10,6 +10,7 @@ from typing import Any
 
 from action.job import Inputs, Job, event
 from action.place import site
+from mak.errors import MakError
 from mak.github import events, messages
 from mak.github.engine import reconcile
 from mak.github.hearing import decline
@@ -76,15 +77,29 @@ def _work(inputs: Inputs, job: Job, *, halts: bool) -> int:
         return _nothing(job, "it says nothing to MAK")
     log, began = _Log(), int(time.time())
     states: list[RunState] = []
-    with site(inputs, environment, log.note, log.see) as place:
+    problems: list[MakError] = []
+    with site(inputs, environment, log.note, log.see) as (place, wrong):
+        if wrong is not None:
+            with job.quoting():
+                for number in numbers:
+                    decline(place, number, f"nothing is done: {messages.inert(str(wrong))}")
+            raise wrong
         with job.quoting():
-            issues = _issues(place, numbers)
-            for issue in issues:
-                state = reconcile(place, issue, halts=halts)
+            for issue in _issues(place, numbers):
+                try:
+                    state = reconcile(place, issue, halts=halts)
+                except MakError as error:
+                    # What is wrong at one issue is no reason to leave the others.
+                    problems.append(error)
+                    continue
                 if state is not None:
                     states.append(state)
         for state in states:
             _tell(place, state, log, job)
+    for problem in problems[1:]:
+        job.annotate("error", str(problem), title="MAK")
+    if problems:
+        raise problems[0]
     if not states:
         return _nothing(job, "there is no run")
     failed = [state for state in states if state.phase is Phase.FAILED and state.since >= began]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from action.job import Inputs, for_kernel
-from mak.config import CONFIG_FILE, POLICY_FILE
+from mak.config import CONFIG_FILE, POLICY_FILE, Policy
 from mak.errors import UsageError
 from mak.github.api import Api
 from mak.github.ledger import Ledger
@@ -32,11 +32,12 @@ def site(
     environment: Mapping[str, str],
     note: Callable[[str], None],
     see: Callable[[Mapping[str, Any]], None],
-) -> Iterator[Site]:
-    """Give the job's repository, with a folder that is gone afterwards.
+) -> Iterator[tuple[Site, UsageError | None]]:
+    """Give the job's repository, with a folder that is gone afterwards; and what is wrong with it.
 
-    Policy and configuration are those of the default branch, whatever the event is about. Raises
-    `UsageError` where one of them is wrong, `GitHubError` where it cannot be read.
+    Policy and configuration are those of the default branch, whatever the event is about. Where
+    one of them is wrong, the site has neither and serves to say so. Raises `UsageError` for a job
+    that cannot be used, `GitHubError` where something cannot be read.
     """
     name = environment.get("GITHUB_REPOSITORY", "")
     if name.count("/") != 1:
@@ -61,7 +62,13 @@ def site(
         branch = str(reader.repository()["default_branch"])
         remote = Remote(f"{server}/{name}.git", token, folder / "remote")
         (folder / "work").mkdir()
-        yield Site(
+        policy, wishes, wrong = Policy(), Wishes(), None
+        try:
+            policy = read_policy(_text(api, POLICY_FILE, branch))
+            wishes = _wishes(inputs, api, branch)
+        except UsageError as error:
+            wrong = error
+        place = Site(
             api=api,
             reader=reader,
             remote=remote,
@@ -70,17 +77,18 @@ def site(
             who=_WHO,
             folder=folder / "work",
             environment=for_kernel(environment, inputs.token),
-            policy=read_policy(_text(api, POLICY_FILE, branch)),
+            policy=policy,
             links=Links(f"{server}/{name}", server, _log(environment, f"{server}/{name}")),
             # What somebody else pushes than the job's own account starts workflows.
             by_job=not inputs.accounts,
-            wishes=_wishes(inputs, api, branch),
+            wishes=wishes,
             alias=inputs.alias,
             # A job that is started again goes on at once with what it was cut off at.
             owner=f"job {environment.get('GITHUB_RUN_ID', '')}",
             note=note,
             see=see,
         )
+        yield place, wrong
 
 
 def _wishes(inputs: Inputs, api: Api, branch: str) -> Wishes:

@@ -362,7 +362,7 @@ def _dispatched(payload: Any) -> Event | None:
     asked = found.inputs or found.client_payload
     if asked is None or asked.number is None:
         return None
-    return Dispatched(_place(found), asked.number, asked.kind, asked.delivery)
+    return Dispatched(_place(found), asked.number, asked.kind or "dispatch", asked.delivery)
 
 
 #: By event and action; the empty action stands for any. Those that webhooks bring.

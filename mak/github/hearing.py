@@ -105,10 +105,11 @@ def _hear(site: Site, issue: int, held: Held | None, only: frozenset[str] | None
 
 
 def decline(site: Site, number: int, says: str) -> None:
-    """Tell those who command where nothing can be done, so that nobody waits; once each."""
+    """Tell those whose commands cannot be dealt with now, so that nobody waits; once each."""
+    held = site.ledger.of_issue(number)
     for said in sorted(_texts(site, number, None), key=lambda said: (said.created, said.id)):
         asked = parse(said.body, site.alias)
-        if said.author.id in site.mine or not asked.count:
+        if said.author.id in site.mine or not asked.count or _is_handled(held, said):
             continue
         if (said.is_bot or said.app is not None) and said.app not in site.policy.apps:
             continue

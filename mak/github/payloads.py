@@ -118,7 +118,8 @@ class Dispatch(Part):
     """What a workflow is started with; a form gives texts."""
 
     number: int | None = Field(None, ge=0)
-    kind: str = Field("dispatch", pattern=r"^[a-z_.]{1,64}$")
+    #: Empty where a form was left so.
+    kind: str = Field("", pattern=r"^[a-z_.]{0,64}$")
     delivery: str = Field("", pattern=r"^[0-9A-Za-z-]{0,64}$")
 
 

@@ -101,9 +101,6 @@ def body(remark: Any) -> str:
     return str(remark.body)
 
 
-pytestmark = pytest.mark.slow
-
-
 @pytest.fixture
 def shop(github: FakeGitHub, runner: Runner) -> Shop:
     repository = github.repository("octo/shop", FILES)
@@ -135,6 +132,7 @@ def test_a_comment_becomes_a_plan_and_its_approval_a_commit(shop: Shop) -> None:
     assert "T1" in said and "Took" in said, "the summary has how long tasks took"
 
 
+@pytest.mark.slow
 def test_what_is_no_word_to_mak_starts_nothing(shop: Shop) -> None:
     bot = shop.hub.world.user("helper[bot]", "Bot")
     for payload in (shop.say("Nice."), shop.say(f"/mak {RENAME}", bot)):
@@ -143,6 +141,7 @@ def test_what_is_no_word_to_mak_starts_nothing(shop: Shop) -> None:
     assert shop.repository.refs("refs/mak/") == {}
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_a_sign_and_no_run(shop: Shop) -> None:
     mallory = shop.hub.world.user("mallory")
     said, outputs = shop.run(shop.say(f"/mak {RENAME}", mallory))
@@ -153,6 +152,7 @@ def test_a_stranger_gets_a_sign_and_no_run(shop: Shop) -> None:
     assert shop.repository.refs("refs/mak/") == {}
 
 
+@pytest.mark.slow
 def test_the_job_beside_hears_what_stops_a_run_and_nothing_else(shop: Shop) -> None:
     shop.run(shop.say(f"/mak {RENAME}"))
     approval = shop.say("/mak approve")
@@ -170,6 +170,7 @@ SPY = "env > {0}/env; cat /proc/*/environ > {0}/others 2>/dev/null; true"
 CONFIG = {"attempts": 1, "checks": {"commands": [{"name": "spy", "command": SPY}]}}
 
 
+@pytest.mark.slow
 def test_repairs_are_shown_beside_their_lines_and_no_command_sees_the_token(
     shop: Shop, tmp_path: Path
 ) -> None:
