@@ -21,7 +21,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from mak.errors import UsageError
-from mak.github.events import Wake
+from mak.github.events import Press, Wake
 from mak.github.redaction import redact
 from mak.providers import secrets
 
@@ -57,6 +57,7 @@ _WAKES = sa.Table(
     sa.Column("full_name", sa.String(300), nullable=False),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("kind", sa.String(100), nullable=False),
+    sa.Column("press", sa.JSON(none_as_null=True), nullable=True),
     # Who caused it.
     sa.Column("person", sa.BigInteger, nullable=False, index=True),
     sa.Column("came", sa.Float, nullable=False),
@@ -240,7 +241,9 @@ class Queue:
                     continue
                 repositories[row.repository] += 1
                 people[row.person] += 1
-                wake = Wake(*(row._mapping[column] for column in _WAKE))
+                told = {column.name: row._mapping[column] for column in _WAKE}
+                press = Press(**told["press"]) if told["press"] else None
+                wake = Wake(**{**told, "press": press})
                 taken.append(Taken(row.id, wake, row.attempts + 1, owner))
         return taken
 

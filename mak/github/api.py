@@ -275,12 +275,28 @@ class Api:
                 raise
 
 
+def installed(transport: Transport) -> Iterator[Document]:
+    """Yield the repositories of an installation, whose token the transport has."""
+    return transport.pages("/installation/repositories", "repositories")
+
+
+def account(transport: Transport, login: str) -> Document:
+    """Return a person, or a bot such as `github-actions[bot]`, as everybody sees them."""
+    found: Document = transport.get(f"/users/{_part(login)}")
+    return found
+
+
 class AppApi:
     """What an App asks for itself: where it is installed, tokens, and the webhooks it missed."""
 
     def __init__(self, transport: Transport) -> None:
         """Take a transport whose tokens are the App's own."""
         self.transport = transport
+
+    def app(self) -> Document:
+        """Return the App itself."""
+        found: Document = self.transport.get("/app")
+        return found
 
     def installation(self, repository: str) -> Document:
         """Return the installation in a repository."""

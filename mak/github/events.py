@@ -21,10 +21,26 @@ from mak.github import payloads
 
 
 @dataclass(frozen=True, slots=True)
+class Press:
+    """Somebody pressed a button of a check, which GitHub lists nowhere: a wake brings it along."""
+
+    person: int
+    login: str
+    #: Not a person: an App, an organization, a placeholder.
+    is_bot: bool
+    #: The App whose check it is; 0: GitHub does not say.
+    app: int
+    #: The check's external id.
+    check: str
+    #: The identifier of the button; empty: the check is to run again.
+    wants: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wake:
     """Something happened at an issue or pull request: look at it. All else is read from GitHub.
 
-    Two wakes of one place may be worked off as one; what they say is not needed to do so.
+    Two wakes of one place may be worked off as one, unless a button was pressed.
     """
 
     #: 0 where there is none: a job of an Action has its own token.
@@ -38,6 +54,7 @@ class Wake:
     kind: str
     #: The id that a delivery keeps however often it is sent; empty without one.
     delivery: str = ""
+    press: Press | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +437,7 @@ def wakes(event: Event, delivery: str = "", alias: str = "") -> tuple[Wake, ...]
     A text without `/mak`, or `alias`, holds no command and wakes nobody; neither does what a bot
     wrote. Who may command what is decided later, by what GitHub then says of them.
     """
+    press = None
     match event:
         case InstallationChanged(installation, _, kind, repositories, ended):
             if not ended:
@@ -433,16 +451,20 @@ def wakes(event: Event, delivery: str = "", alias: str = "") -> tuple[Wake, ...]
         case CheckAsked(pulls=pulls):
             # A commit may be the newest one of several; what runs there is found by the check.
             number = pulls[0] if len(pulls) == 1 else 0
+            press = _press(event)
         case _:
             number = event.number
     if isinstance(event, Written) and not _calls(event, alias):
         return ()
-    place = event.place
-    return (
-        Wake(
-            place.installation, place.repository, place.full_name, number, kind_of(event), delivery
-        ),
-    )
+    place, kind = event.place, kind_of(event)
+    ids = (place.installation, place.repository, place.full_name)
+    return (Wake(*ids, number, kind, delivery, press),)
+
+
+def _press(event: CheckAsked) -> Press:
+    sender = event.place.sender
+    who = (sender.id, sender.login, sender.is_bot)
+    return Press(*who, event.app or 0, event.external_id, "" if event.again else event.wants)
 
 
 def kind_of(event: Event) -> str:

@@ -7,6 +7,7 @@ by their numbers, and each of the others changes the run's state once, by compar
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,11 +16,13 @@ from typing import Any
 from mak.errors import GitHubError
 from mak.github import marks, messages
 from mak.github.commands import Asked, Command, parse, sanitized
+from mak.github.events import Press
 from mak.github.ledger import Held, Lost
 from mak.github.reduce import Begin, Done, Facts, Refuse, Stale, Tell, reduce
 from mak.github.site import Site
 from mak.github.state import (
     Answer,
+    Offer,
     Person,
     Phase,
     RunState,
@@ -38,6 +41,7 @@ _AT_ONCE = frozenset({"cancel", "status", "help", "edit", "drop", "keep", "add"}
 #: And those that a job may hear that is not to do anything else.
 HALTS = frozenset({"cancel", "pause"})
 _WRITERS = frozenset({"admin", "write"})
+_RUN = re.compile(r"r[0-9a-z]{1,32}", re.ASCII)
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -116,6 +120,55 @@ def decline(site: Site, number: int, says: str) -> None:
         may = _level(site, said)[0] in _WRITERS
         answers = [_answer(said, said.key, says)] if may else []
         _settle(site, None, said, answers, "confused")
+
+
+def hear_press(site: Site, press: Press, delivery: str) -> int | None:
+    """Deal with a button that was pressed, once; return the issue of its run, or None without one.
+
+    What it says is meant of the plan that the check is about. That a check is of MAK's own is for
+    the caller to see to.
+    """
+    run, _, what = press.check.partition(":")
+    held = site.ledger.of_run(run) if _RUN.fullmatch(run) else None
+    while held:
+        issue = held.state.issue
+        shown = {f"r{each.rev}": each for each in held.state.offers if each.repair}.get(what)
+        newest = site.ledger.of_issue(issue)
+        if not press.wants or shown is None or not newest or newest.state.run != run:
+            return issue
+        try:
+            _press(site, newest, shown, press, delivery)
+        except Lost:
+            site.note(f"run {run}: somebody else was first, reading again")
+            held = site.ledger.of_run(run)
+        else:
+            return issue
+    return None
+
+
+def _press(site: Site, held: Held, shown: Offer, press: Press, delivery: str) -> None:
+    """Take a button as the command that it stands for."""
+    state, moment = held.state, site.moment
+    word = {"approve": shown.digest, "skip": "all", "cancel": ""}.get(press.wants)
+    number = state.pull.number if state.pull else state.issue
+    who = Person(press.person, press.login)
+    bot = press.is_bot
+    said = Said(f"b{delivery}", 0, number, "", who, bot, None, moment, moment, "")
+    if word is None or bot or _is_handled(held, said):
+        return
+    permission, role = _level(site, said)
+    key = f"{said.key}:1"
+    facts = Facts(who, permission, moment, role, key, "", moment, shown.digest)
+    after, effect = reduce(state, Command(press.wants, 1, word=word), facts, site.rules)
+    answers: list[Answer] = []
+    match effect:
+        case Refuse(says) if says:
+            answers.append(_answer(said, key, says))
+        case Stale():
+            answers.append(Answer(key, number, messages.stale(state, effect, facts)))
+        case Done(says) if says:
+            answers.append(Answer(key, number, messages.answer(says, key)))
+    _settle(site, replace(held, state=after), said, answers, "")
 
 
 def _is_handled(held: Held | None, said: Said) -> bool:
@@ -245,7 +298,7 @@ def _told(
     rev = next((offer.rev for offer in reversed(state.offers) if not offer.repair), 0)
     proposal = site.ledger.proposal(held, rev) if rev and held.commit else None
     told = replace(state, facts={**state.facts, "told": str(site.moment)})
-    return told, messages.status(state, proposal, site.links, site.moment, key)
+    return told, messages.status(state, proposal, site.links.of(state.run), site.moment, key)
 
 
 def _settle(

@@ -61,6 +61,8 @@ class Facts:
     url: str = ""
     #: When it is dealt with, in seconds since 1970.
     now: int = 0
+    #: The digest of what it was said of; empty: of what there was when it was written.
+    offer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +265,13 @@ def _approve(state: RunState, command: Command, facts: Facts, rules: Rules) -> S
 
 
 def _skip(state: RunState, command: Command, facts: Facts) -> Step:
-    if command.word != "all":
-        return _put(state, command, facts), Done()
     offer = state.offer
     assert offer
+    if facts.offer and facts.offer != offer.digest:
+        says = f"These repairs are not the newest ones: `{offer.digest[:7]}` are. Nothing was done."
+        return state, Refuse(says)
+    if command.word != "all":
+        return _put(state, command, facts), Done()
     skipped = replace(state, skipped=(*state.skipped, offer.repair), approved="", halt=None)
     return skipped.into(Phase.RUNNING, facts.now), Done()
 

@@ -18,6 +18,7 @@ from typing import Any
 from mak.errors import GitHubError
 from mak.github import marks, messages
 from mak.github.ledger import Held
+from mak.github.messages import Links
 from mak.github.reduce import shown
 from mak.github.site import Site
 from mak.github.state import Offer, Phase, Posted, Proposal, Pull, RunState
@@ -58,6 +59,10 @@ class _Showing:
     @property
     def state(self) -> RunState:
         return self.held.state
+
+    @property
+    def links(self) -> Links:
+        return self.site.links.of(self.state.run)
 
     def _note(self, key: str, posted: Posted, **changes: Any) -> None:
         state = self.state
@@ -120,7 +125,7 @@ class _Showing:
             return
         proposal = self.site.ledger.proposal(self.held, offer.rev)
         if not offer.repair:
-            body = messages.plan(self.state, offer, proposal, self.site.links, self.site.rules)
+            body = messages.plan(self.state, offer, proposal, self.links, self.site.rules)
             self._comment(_key(offer), state.issue, body)
         else:
             self._review(offer, proposal)
@@ -129,14 +134,12 @@ class _Showing:
         """Show repairs as a review, on lines where GitHub takes them."""
         state, key = self.state, _key(offer)
         if state.pull is None:
-            body, _ = messages.repairs(state, offer, proposal, self.site.links)
+            body, _ = messages.repairs(state, offer, proposal, self.links)
             self._comment(key, state.issue, body)
             return
         number = state.pull.number
         lines = _hunks(self.site.api.files(number))
-        body, inline = messages.repairs(
-            state, offer, proposal, self.site.links, lines, self._proposal()
-        )
+        body, inline = messages.repairs(state, offer, proposal, self.links, lines, self._proposal())
         found = self._found(self.site.api.reviews(number), body)
         if found is None:
             try:
@@ -145,7 +148,7 @@ class _Showing:
                 if error.status != 422:
                     raise
                 # GitHub sees other lines than we do; nothing of the review is there.
-                body, _ = messages.repairs(state, offer, proposal, self.site.links)
+                body, _ = messages.repairs(state, offer, proposal, self.links)
                 found = self.site.api.review(number, body, state.head)
             self.site.fault(f"made {key}")
         created = int(datetime.fromisoformat(found["submitted_at"]).timestamp())
@@ -154,14 +157,14 @@ class _Showing:
     def track(self) -> None:
         """Keep the one comment that says where the run stands."""
         state = self.state
-        still = messages.tracking(state, self._proposal(), self.site.links, state.since)
+        still = messages.tracking(state, self._proposal(), self.links, state.since)
         posted = state.posted.get("track")
         if posted is None:
             made = self._comment("track", state.issue, still)
             assert made
             self._try("pinning", lambda: self.site.api.pin(made.id))
         elif posted.sha256 != _sha(still):
-            now = messages.tracking(state, self._proposal(), self.site.links, self.site.moment)
+            now = messages.tracking(state, self._proposal(), self.links, self.site.moment)
             self.site.api.edit_comment(posted.id, now)
             self._note("track", replace(posted, sha256=_sha(still)))
 
@@ -183,7 +186,7 @@ class _Showing:
         key = f"end:{state.phase}:{state.since}"
         if key in state.posted:
             return
-        links, proposal = self.site.links, self._proposal()
+        links, proposal = self.links, self._proposal()
         match state.phase:
             case Phase.DONE:
                 if state.pull and state.pull.draft:
@@ -205,7 +208,7 @@ class _Showing:
 
     def pull(self) -> None:
         """Open the pull request when there is something in it, and keep what it says."""
-        state, api, links = self.state, self.site.api, self.site.links
+        state, api, links = self.state, self.site.api, self.links
         if not state.waves:
             return
         if state.pull is None:
@@ -231,7 +234,7 @@ class _Showing:
 
     def _open(self) -> Mapping[str, Any] | None:
         state, api = self.state, self.site.api
-        body = messages.pull_body(state, self._proposal(), self.site.links, by_job=self.site.by_job)
+        body = messages.pull_body(state, self._proposal(), self.links, by_job=self.site.by_job)
         title = messages.pull_title(state)
         try:
             made = api.open_pull(title, body, state.branch, state.base)
@@ -275,6 +278,25 @@ class _Showing:
             }
             decision = "action_required" if self.site.by_job is False else "neutral"
             self._check(f"check:r{offer.rev}", "MAK / repair", state.head, decision, output, notes)
+        self._decided()
+
+    def _decided(self) -> None:
+        """Take the buttons from checks that there is nothing to decide on any more."""
+        state = self.state
+        open_ = state.offer.rev if state.offer and state.phase is Phase.REPAIR_REVIEW else 0
+        for offer in state.offers:
+            key = f"check:r{offer.rev}"
+            posted = self.state.posted.get(key)
+            if self.site.by_job or offer.rev == open_ or not posted or not posted.id:
+                continue
+            if posted.hidden:
+                continue
+            title = f"Repair plan {offer.repair}"
+            output = {"title": title, "summary": "Somebody has decided, or there is a newer plan."}
+            fields = {"status": "completed", "conclusion": "neutral", "actions": []}
+            edit = partial(self.site.api.edit_check, posted.id, {**fields, "output": output})
+            self._try(f"closing {title}", edit)
+            self._note(key, replace(posted, hidden=True))
 
     def _check(
         self,

@@ -230,6 +230,20 @@ def test_a_command_wakes_its_issue() -> None:
     )
 
 
+def test_a_button_is_told_with_its_wake_since_github_lists_it_nowhere() -> None:
+    payload = least("check_run", "requested_action")
+    payload["check_run"]["external_id"] = "r7:r2"
+    payload["requested_action"] = {"identifier": "approve"}
+    payload["sender"] = {**payload["sender"], "id": 5, "login": "alice", "type": "User"}
+    (wake,) = woken("check_run", payload)
+    assert wake.press
+    assert (wake.press.person, wake.press.login, wake.press.is_bot) == (5, "alice", False)
+    assert (wake.press.check, wake.press.wants) == ("r7:r2", "approve")
+    again = least("check_run", "rerequested")
+    (wake,) = woken("check_run", again)
+    assert wake.press and wake.press.wants == ""
+
+
 def test_talk_and_bots_wake_nobody() -> None:
     assert woken("issue_comment", commented("Thanks!")) == ()
     assert woken("issue_comment", commented("/mak fix", type="Bot")) == ()

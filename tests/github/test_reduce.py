@@ -233,6 +233,15 @@ def test_repairs_are_done_without() -> None:
     assert some.phase is Phase.PLANNING and some.skipped == ()
 
 
+def test_a_button_skips_no_other_repairs_than_those_it_was_shown_with() -> None:
+    state = replace(REVIEW, phase=Phase.REPAIR_REVIEW, offers=(OLD, replace(NEW, repair=1)))
+    skip = Command("skip", 1, word="all")
+    after, effect = reduce(state, skip, replace(BOB, offer=OLD.digest))
+    assert after == state and isinstance(effect, Refuse)
+    after, _ = reduce(state, skip, replace(BOB, offer=NEW.digest))
+    assert after.skipped == (1,)
+
+
 @pytest.mark.parametrize("phase", Phase)
 def test_what_is_closed_is_cancelled(phase: Phase) -> None:
     state = replace(REVIEW, phase=phase)

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.queue import ATTEMPTS, DAY, LEASE, Counts, Limits, Put, Queue, Taken
+from app.queue import ATTEMPTS, DAY, LEASE, Arrival, Counts, Limits, Put, Queue, Taken
 from mak.errors import UsageError
+from mak.github.events import Press
 from tests.github_app.conftest import Clock, arrival, wake
 
 
@@ -35,6 +37,13 @@ def test_what_was_put_is_taken_as_it_was_put(queue: Queue) -> None:
     assert queue.take("w") == []
     assert queue.done(taken)
     assert queue.counts() == Counts(0, 0, 0)
+
+
+def test_a_button_is_taken_as_it_was_put(queue: Queue) -> None:
+    pressed = replace(wake("d"), press=Press(5, "alice", False, 7, "r7:r2", "approve"))
+    queue.put([Arrival("d", 5, (pressed,))])
+    (taken,) = queue.take("w")
+    assert taken.wake == pressed
 
 
 def test_a_delivery_is_kept_once_also_after_it_was_worked_off(queue: Queue) -> None:

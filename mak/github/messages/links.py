@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from mak.github.redaction import redact
@@ -18,8 +18,12 @@ class Links:
     server: str = ""
     #: The log of the job that works on the run.
     job: str = ""
-    #: The page of the run.
+    #: The page of the run; `{run}` in it stands for the run's id.
     page: str = ""
+
+    def of(self, run: str) -> Links:
+        """Return the links of one run."""
+        return replace(self, page=self.page.replace("{run}", run))
 
     def issue(self, number: int) -> str:
         """Return the address of an issue."""

@@ -76,6 +76,25 @@ def _reach(installation: Installation, body: Mapping[str, Any]) -> tuple[Reposit
     return found
 
 
+@route("GET", "/installation/repositories", "token")
+def list_repositories(call: Call) -> Answer:
+    """Return the repositories that a token of an installation reaches."""
+    if call.grant.app is None or call.grant.repositories is None:
+        raise Refused(403, "Resource not accessible by integration")
+    found = [call.shapes.repository(one) for one in call.grant.repositories]
+    return 200, {"total_count": len(found), "repositories": found}
+
+
+@route("GET", "/users/{username}", "token")
+def get_user(call: Call) -> Answer:
+    """Return a person or a bot."""
+    found = call.world.users.get(call.arguments["username"])
+    if found is None:
+        raise Refused(404, "Not Found")
+    profile = dict.fromkeys(("name", "company", "blog", "location", "email"), None)
+    return 200, {**call.shapes.user(found), **profile, "user_view_type": "public"}
+
+
 @route("DELETE", "/installation/token", "token")
 def revoke(call: Call) -> Answer:
     """Give a token back."""

@@ -75,6 +75,10 @@ def _chosen(description: Description, schema: Json, value: Json) -> Json:
     whole = {key: inner for key, inner in schema.items() if key not in ("allOf", "anyOf", "oneOf")}
     for part in schema.get("allOf", ()):
         whole = _together(whole, _chosen(description, part, value))
+    told = schema.get("discriminator", {})
+    if isinstance(value, dict) and value.get(told.get("propertyName")) in told.get("mapping", ()):
+        named = told["mapping"][value[told["propertyName"]]]
+        return _together(whole, _chosen(description, {"$ref": named}, value))
     options = [
         _chosen(description, option, value)
         for key in ("anyOf", "oneOf")

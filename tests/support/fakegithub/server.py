@@ -123,6 +123,19 @@ class FakeGitHub:
         )
         return self._keep(grant).token
 
+    def end(self, installation: Installation, by: User, action: str = "deleted") -> None:
+        """Take an App away, or `suspend` it: its tokens are good for nothing from then on."""
+        if action == "deleted":
+            del self.world.installations[installation.id]
+        installation.suspended = action == "suspend"
+        for grant in self.tokens.values():
+            if grant.app is installation.app and grant.repositories:
+                grant.expires = self.now()
+        repositories = [self.shapes.repository(one) for one in installation.repositories]
+        what = {"installation": self.shapes.installation(installation)}
+        document = {**what, "repositories": repositories}
+        self.deliveries.note(None, "installation", action, {"sender": by, "document": document})
+
     # --------------------------------------------------------------------------------- serving
 
     def _keep(self, grant: Grant) -> Grant:
