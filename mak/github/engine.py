@@ -26,7 +26,7 @@ from mak.github.policy import excess, limited, protected
 from mak.github.reduce import change, closed, expired, moved, offered
 from mak.github.remote import Push
 from mak.github.showing import show
-from mak.github.site import Site
+from mak.github.site import Site, Stopped
 from mak.github.state import (
     ACTIVE,
     LEASE,
@@ -57,7 +57,8 @@ _UNFINISHED = frozenset({"held", "interrupted"})
 def reconcile(site: Site, issue: int, *, halts: bool = False) -> RunState | None:
     """Bring an issue's run to where it waits for somebody; return it, or None without one.
 
-    With `halts` only what stops a run is heard, and nothing is done but that.
+    With `halts` only what stops a run is heard, and nothing is done but that. Raises `Stopped`
+    where the site wants what is under way to be left.
     """
     while True:
         try:
@@ -65,6 +66,8 @@ def reconcile(site: Site, issue: int, *, halts: bool = False) -> RunState | None
             if held is None:
                 return None
             held = _write(site, held, _as_of_now(site, held.state))
+            if held.state.waves or held.state.phase is Phase.RUNNING:
+                site.publishing()
             held = show(site, held)
             if halts or held.state.phase not in (Phase.PLANNING, Phase.RUNNING):
                 return held.state
@@ -131,7 +134,7 @@ class _Work:
                 self._plan()
             else:
                 self._run()
-        except Lost:
+        except (Lost, Stopped):
             raise
         except MakError as error:
             hint = f" ({error.hint})" if error.hint else ""
@@ -366,10 +369,11 @@ class _Work:
     # ------------------------------------------------------------------------------- running
 
     def _run(self) -> None:
-        state = self.state
         head = self._head()
         if head is None:
             return
+        # A wave that was cut off between branch and record is in the record by now.
+        state = self.state
         kept = self.site.ledger.kernel(self.held)
         goes_on = "plan.json" in kept and _unfinished(kept)
         self._check_out(head)
@@ -380,6 +384,11 @@ class _Work:
             offers = [offer for offer in state.offers if not offer.repair]
             plan = parse_plan(self.site.ledger.proposal(self.held, offers[-1].rev).plan)
             landed = {task for wave in state.waves for task in wave.tasks}
+            if landed >= {task.id for task in plan.tasks} and _is_done(kept):
+                self.outcome = json.loads(kept["outcome.json"])
+                self._restore(kept)
+                self._finish()
+                return
             if "plan.json" in kept and state.approved:
                 self._write(lambda state: replace(state, attempt=state.attempt + 1))
             job = self._job("run", plan=plan_document(_remaining(plan, landed)))
@@ -603,8 +612,9 @@ class _Work:
         """Have the kernel do something, and see to what people say meanwhile."""
         process = Process(job, self.site.environment)
         looked = self.site.now()
+        why = ""
         try:
-            while not process.is_over:
+            while not process.is_over and not (why := self.site.stopped()):
                 said = process.next(min(self.site.poll, 1.0))
                 if said is not None and not self._take(said, process):
                     return
@@ -615,8 +625,19 @@ class _Work:
         finally:
             process.stop()
             self._rest(process)
+        if why:
+            self._leave()
+            raise Stopped(why)
         if self.outcome is None and self.offer is None and not self.error:
             self.error = process.tail.rpartition("\n")[2] or "the kernel ended without a word"
+
+    def _leave(self) -> None:
+        """Keep what there is, for whoever goes on at once."""
+        try:
+            given_back = self._record()
+            self._write(lambda state: replace(self._spending(state), lease=None), given_back)
+        except MakError as error:
+            self.site.note(f"run {self.state.run}: left until its lease ends: {error}")
 
     def _take(self, said: Mapping[str, Any], process: Process) -> bool:
         """Take in what the kernel says; False: it is to stop."""
@@ -674,6 +695,9 @@ class _Work:
                 self._write(lambda state: replace(self._spending(state), lease=until))
         except GitHubError as error:
             self.site.note(f"run {state.run}: not looked at: {error}")
+            if state.lease and state.lease.until <= self.site.moment:
+                # Another may be at work by now; nothing that costs goes on unseen.
+                raise Lost from error
             return True
         if state.halt and state.halt.how == "pause":
             process.go_as_far_as(len(state.waves) + 1)
@@ -746,6 +770,10 @@ def _unfinished(kept: Mapping[str, bytes]) -> bool:
     if "outcome.json" not in kept:
         return True
     return json.loads(kept["outcome.json"])["state"] in _UNFINISHED
+
+
+def _is_done(kept: Mapping[str, bytes]) -> bool:
+    return "outcome.json" in kept and json.loads(kept["outcome.json"])["state"] == "done"
 
 
 def _remaining(plan: Plan, landed: set[str]) -> Plan:

@@ -17,7 +17,7 @@ from mak.github.state import ACTIVE, Phase, Proposal, RunState, dump, load
 
 _STATE = "state.json"
 #: Where records are, first choice first: some repositories take branches only.
-_PLACES = ("refs/mak/", "refs/heads/mak/state/")
+PLACES = ("refs/mak/", "refs/heads/mak/state/")
 #: What of a record is GitHub's share; all else is the kernel's.
 _OURS = ("plan/",)
 
@@ -44,21 +44,21 @@ class Ledger:
     def of_issue(self, issue: int) -> Held | None:
         """Return the newest run of an issue."""
         name = f"issues/{issue}"
-        for place in _PLACES:
+        for place in PLACES:
             if commit := self._fetched(f"{place}{name}"):
                 return self.of_run(self._state(commit).run)
         return None
 
     def of_run(self, run: str) -> Held | None:
         """Return a run."""
-        for place in _PLACES:
+        for place in PLACES:
             if commit := self._fetched(f"{place}runs/{run}"):
                 return Held(commit, self._state(commit))
         return None
 
     def head(self, run: str) -> str:
         """Return the newest commit of a run's record, without reading it; empty: there is none."""
-        for place in _PLACES:
+        for place in PLACES:
             ref = f"{place}runs/{run}"
             if commit := self._remote.refs(ref).get(ref):
                 return commit
@@ -67,7 +67,7 @@ class Ledger:
     def runs(self) -> list[Held]:
         """Return all runs."""
         found: dict[str, Held] = {}
-        for place in reversed(_PLACES):
+        for place in reversed(PLACES):
             refs = self._remote.refs(f"{place}runs/")
             if refs:
                 self._remote.fetch(*refs)
@@ -131,7 +131,7 @@ class Ledger:
         return ""
 
     def _named(self, issue: int) -> str:
-        for place in _PLACES:
+        for place in PLACES:
             ref = f"{place}issues/{issue}"
             if commit := self._remote.refs(ref).get(ref):
                 self._remote.fetch(ref)
@@ -154,9 +154,9 @@ class Ledger:
     def _push(self, name: str, commit: str, expected: str) -> bool:
         """Move a ref; False: somebody was first. Raises `GitHubError` where none is taken."""
         said = ""
-        for place in _PLACES:
+        for place in PLACES:
             ref = f"{place}{name}"
-            if expected and place is _PLACES[0] and not self._remote.refs(ref).get(ref):
+            if expected and place is PLACES[0] and not self._remote.refs(ref).get(ref):
                 continue
             pushed = self._remote.push(ref, commit, expected)
             if pushed.how is not Push.REFUSED:

@@ -36,6 +36,10 @@ class Wishes:
     endpoints: bool = True
 
 
+class Stopped(Exception):
+    """What is under way is left as it is; whoever comes next goes on with it."""
+
+
 @dataclass(frozen=True)
 class Site:
     """One repository."""
@@ -67,6 +71,11 @@ class Site:
     note: Callable[[str], None] = lambda line: None
     #: Told what the kernel does, event by event, as the run log has them.
     see: Callable[[Mapping[str, Any]], None] = lambda event: None
+    #: Asked why what is under way is to be left as it is, such as `the service stops`; empty: it
+    #: goes on.
+    stopped: Callable[[], str] = lambda: ""
+    #: Told before anything of a run is published: a token may be for no more than planning.
+    publishing: Callable[[], None] = lambda: None
     #: For tests: called with the name of every effect before and after it.
     fault: Callable[[str], None] = lambda name: None
 

@@ -22,6 +22,8 @@ _BACKDATED, _JWT_LIFE = 60, 540
 #: A token lives an hour; it is replaced before, so that none ends in the middle of a push.
 _SPARE = 600
 
+#: What Git is given, and nothing else: runs are recorded in refs from their first moment.
+RECORDING: Mapping[str, str] = {"contents": "write"}
 #: What a token may do while a plan is made, and when results are published.
 PLANNING: Mapping[str, str] = {"contents": "read", "issues": "write", "pull_requests": "write"}
 PUBLISHING: Mapping[str, str] = {
@@ -103,19 +105,21 @@ Mint = Callable[[int, Mapping[str, Any]], Mapping[str, Any]]
 
 
 class InstallationToken:
-    """The tokens of an installation, for one repository and what one phase is to do."""
+    """The tokens of an installation, for one repository, or all, and what one phase is to do."""
 
     def __init__(
         self,
         installation_id: int,
-        repository_id: int,
+        repository_id: int | None,
         permissions: Mapping[str, str],
         mint: Mint,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Take what to ask for, and how; nothing is asked for until it is needed."""
         self._installation_id = installation_id
-        self._narrowing = {"repository_ids": [repository_id], "permissions": dict(permissions)}
+        self._narrowing: dict[str, Any] = {"permissions": dict(permissions)}
+        if repository_id is not None:
+            self._narrowing["repository_ids"] = [repository_id]
         self._mint, self._now = mint, now
         self._lock = threading.Lock()
         self._token, self._until = "", 0.0
