@@ -14,28 +14,35 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import anyio
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from app import logs
+from app.alias import Alias
 from app.catchup import catch_up
 from app.dispatch import Dispatch
 from app.queue import Queue
+from app.running import Running
 from app.runs import Runs
+from app.scan import Scan
 from app.server import server
 from app.settings import Mode, Settings, read
 from app.web import application
 from app.worker import Work, Worker
-from mak.errors import GitHubError, MakError, UsageError
+from mak.errors import GitHubError, MakError
 from mak.github.api import AppApi
 from mak.github.tokens import AppToken
 from mak.github.transport import Transport
 
 _LOG = logging.getLogger("app.main")
 _CATCH_UP = 3600.0
+#: As long as whoever works on a run may be silent.
+_SCAN = 600.0
 #: Whoever listens has to be listening before GitHub sends anything again.
 _SETTLED = 2.0
 _RESTART = 2.0
@@ -43,12 +50,15 @@ _RESTART = 2.0
 _PR_SET_DUMPABLE = 4
 
 
-def _dispatch(settings: Settings, app: AppApi) -> Work:
+def _dispatch(settings: Settings, app: AppApi, stopping: threading.Event) -> Work:
     return Dispatch(app, settings.workflow, settings.github_url)
 
 
-#: How a wake is worked off in each mode that this service has.
-WORK: Mapping[Mode, Callable[[Settings, AppApi], Work]] = {Mode.DISPATCH: _dispatch}
+#: How a wake is worked off in each mode; the event is set when the service stops.
+WORK: Mapping[Mode, Callable[[Settings, AppApi, threading.Event], Work]] = {
+    Mode.DISPATCH: _dispatch,
+    Mode.RUN: Running,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,15 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = dict(os.environ)
     try:
         settings = read(os.environ)
-        if settings.mode not in WORK:
-            known = ", ".join(sorted(WORK))
-            raise UsageError(f"starting the GitHub App: MAK_APP_MODE can be {known} here")
         token = AppToken(settings.app_id, settings.private_key)
         app = AppApi(Transport(token, settings.github_url))
         queue = Queue(settings.queue, settings.limits)
         with app.transport:
             if part == "worker":
-                anyio.run(_work, settings, queue, WORK[settings.mode](settings, app))
+                stopping = threading.Event()
+                work = WORK[settings.mode](settings, app, stopping)
+                anyio.run(_work, settings, queue, work, stopping)
             else:
                 _serve(settings, queue, app, given if part == "all" else None)
         queue.close()
@@ -88,7 +97,8 @@ def _serve(
     settings: Settings, queue: Queue, app: AppApi, environment: Mapping[str, str] | None
 ) -> None:
     """Serve, with a worker beside it when there is an environment to start it with."""
-    service = application(settings, queue, Runs(settings, app).show)
+    alias = Alias(settings, app)
+    service = application(settings, queue, Runs(settings, app).show, alias)
     inner = service.router.lifespan_context
 
     @asynccontextmanager
@@ -97,6 +107,10 @@ def _serve(
             await stack.enter_async_context(inner(starlette))
             if environment is not None:
                 await stack.enter_async_context(_background(_keep_worker(environment, settings)))
+            if settings.mode is Mode.RUN:
+                await stack.enter_async_context(_background(alias.find_out()))
+                scanning = _keep_scanning(Scan(settings, app, queue))
+                await stack.enter_async_context(_background(scanning))
             await stack.enter_async_context(_background(_keep_catching_up(app)))
             yield
 
@@ -130,6 +144,16 @@ async def _keep_catching_up(app: AppApi) -> None:
         await asyncio.sleep(_CATCH_UP)
 
 
+async def _keep_scanning(scan: Callable[[], int]) -> None:
+    while True:
+        try:
+            count = await anyio.to_thread.run_sync(scan, abandon_on_cancel=True)
+            _LOG.info("looked for runs to go on with", extra={"found": count})
+        except (MakError, SQLAlchemyError) as error:
+            _LOG.error("looking for runs to go on with: %s", error)
+        await asyncio.sleep(_SCAN)
+
+
 async def _keep_worker(environment: Mapping[str, str], settings: Settings) -> None:
     """Have a worker beside the server, and another one when it dies."""
     command = [sys.executable, "-m", "app.main", "worker"]
@@ -152,18 +176,20 @@ async def _keep_worker(environment: Mapping[str, str], settings: Settings) -> No
 # ------------------------------------------------------------------------------------------ worker
 
 
-async def _work(settings: Settings, queue: Queue, work: Work) -> None:
+async def _work(settings: Settings, queue: Queue, work: Work, stopping: threading.Event) -> None:
     stop = anyio.Event()
     parent = os.environ.pop("MAK_APP_PARENT", "")
 
     async def on_signal() -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for _ in signals:
+                stopping.set()
                 stop.set()
 
     async def on_orphaned() -> None:
         while not parent or os.getppid() == int(parent):
             await anyio.sleep(1)
+        stopping.set()
         stop.set()
 
     async with anyio.create_task_group() as group:

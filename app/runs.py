@@ -48,9 +48,7 @@ class Runs:
     def __init__(self, settings: Settings, app: AppApi) -> None:
         """Take the token that the pages are behind, and who reads documents."""
         self._settings, self._app = settings, app
-        self._web = "https://github.com"
-        if settings.github_url != "https://api.github.com":
-            self._web = settings.github_url.rstrip("/").removesuffix("/api/v3")
+        self._web = settings.web
         self._lock = threading.Lock()
         self._fresh: dict[tuple[str, str], tuple[float, str | None]] = {}
 

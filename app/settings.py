@@ -7,7 +7,8 @@ are taken out of the environment, so that no process started from here has them.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, MutableMapping
+import re
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +23,9 @@ T = TypeVar("T")
 _PREFIX = "MAK_APP_"
 #: GitHub has no rule; shorter ones can be guessed offline from one delivery.
 _SHORTEST_SECRET = 16
+#: What every process needs; the rest is named.
+_USUAL = ("PATH", "HOME", "LANG", "TMPDIR")
+_AMOUNT = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,4})?", re.ASCII)
 
 
 class Mode(StrEnum):
@@ -31,6 +35,24 @@ class Mode(StrEnum):
     RUN = "run"
     #: By the repository's own workflow, which the worker starts.
     DISPATCH = "dispatch"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What runs are carried out with, in the mode `run`."""
+
+    models: tuple[str, ...] = ("builtin",)
+    planner: str = "builtin"
+    #: At once; None: as the repository wants.
+    agents: int | None = None
+    #: US dollars of one run, at most; None: as the repository wants.
+    budget: float | None = None
+    #: All that the kernel's process has in its environment: keys of models, and none of the App.
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: Whether commands of a repository's configuration are run on this machine.
+    commands: bool = False
+    #: Where checkouts are made; empty: where the system has temporary files.
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +81,16 @@ class Settings:
     alias: str
     #: What shows pages of runs; empty: there are none.
     pages_token: str = field(repr=False)
+    #: Where people reach the service, no slash at the end; empty: nothing links to its pages.
+    url: str = ""
+    kernel: Kernel = field(default_factory=lambda: Kernel())
+
+    @property
+    def web(self) -> str:
+        """Return the address of GitHub's pages, and of repositories for Git."""
+        if self.github_url == "https://api.github.com":
+            return "https://github.com"
+        return self.github_url.rstrip("/").removesuffix("/api/v3")
 
     def serves(self, full_name: str) -> bool:
         """Say whether a repository is one of those that the service is for."""
@@ -121,7 +153,34 @@ def read(environment: MutableMapping[str, str]) -> Settings:
         repositories=tuple(given.text("REPOSITORIES").lower().replace(",", " ").split()),
         alias=given.text("ALIAS"),
         pages_token=pages_token,
+        url=given.text("URL").rstrip("/"),
+        kernel=_kernel(given),
     )
+
+
+def _kernel(given: _Given) -> Kernel:
+    models = tuple(given.text("MODELS").replace(",", " ").split()) or ("builtin",)
+    names = [*_USUAL, *given.text("KEYS").replace(",", " ").split()]
+    agents, budget = given.read("AGENTS", None, int, "is no number"), given.text("BUDGET")
+    if agents is not None and agents < 1:
+        raise UsageError("starting the GitHub App: MAK_APP_AGENTS is less than 1")
+    if budget and not _AMOUNT.fullmatch(budget):
+        raise UsageError("starting the GitHub App: MAK_APP_BUDGET is no amount, such as 2.50")
+    if ours := [name for name in names if name.startswith(_PREFIX)]:
+        raise UsageError(f"starting the GitHub App: MAK_APP_KEYS names {ours[0]}, the App's own")
+    return Kernel(
+        models=models,
+        planner=given.text("PLANNER") or models[0],
+        agents=agents,
+        budget=float(budget) if budget else None,
+        environment=given.kept(names),
+        commands=given.read("COMMANDS", False, _yes, "is yes or no"),
+        folder=given.text("FOLDER"),
+    )
+
+
+def _yes(text: str) -> bool:
+    return {"yes": True, "no": False}[text.lower()]
 
 
 class _Given:
@@ -132,17 +191,23 @@ class _Given:
         return self._environment.get(f"{_PREFIX}{name}", "").strip()
 
     def secret(self, name: str) -> str:
-        value = self._environment.pop(f"{_PREFIX}{name}", "").strip()
-        path = self.text(f"{name}_FILE")
-        if path and not value:
-            try:
-                value = Path(path).read_text().strip()
-            except (OSError, UnicodeDecodeError) as error:
-                doing = f"starting the GitHub App: reading {_PREFIX}{name}_FILE"
-                raise UsageError(f"{doing}: {error}") from error
+        whole = f"{_PREFIX}{name}"
+        value = _value(self._environment.pop(whole, ""), whole, self._environment)
         if name != "QUEUE":
             secrets.keep(value)
         return value
+
+    def kept(self, names: Sequence[str]) -> dict[str, str]:
+        """Return variables that are not the App's; `NAME_FILE` names a file here too."""
+        found: dict[str, str] = {}
+        for name in names:
+            value = self._environment.get(name, "")
+            if name not in _USUAL:
+                value = _value(self._environment.pop(name, ""), name, self._environment)
+                secrets.keep(value)
+            if value:
+                found[name] = value
+        return found
 
     def number(self, name: str, otherwise: int) -> int:
         value = self.read(name, otherwise, int, "is no number")
@@ -154,5 +219,17 @@ class _Given:
         text = self.text(name)
         try:
             return kind(text) if text else otherwise
-        except ValueError as error:
+        except (KeyError, ValueError) as error:
             raise UsageError(f"starting the GitHub App: {_PREFIX}{name} {says}") from error
+
+
+def _value(given: str, name: str, environment: Mapping[str, str]) -> str:
+    """Return a secret: as it was given, or what is in the file that `NAME_FILE` names."""
+    value, path = given.strip(), environment.get(f"{name}_FILE", "").strip()
+    if path and not value:
+        try:
+            value = Path(path).read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            doing = f"starting the GitHub App: reading {name}_FILE"
+            raise UsageError(f"{doing}: {error}") from error
+    return value

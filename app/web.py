@@ -54,8 +54,9 @@ class _Refused(Exception):
 class Webhooks:
     """The endpoint of GitHub's deliveries."""
 
-    def __init__(self, settings: Settings, inbox: Inbox) -> None:
-        """Take whom to trust, and where deliveries go."""
+    def __init__(self, settings: Settings, inbox: Inbox, alias: Callable[[], str]) -> None:
+        """Take whom to trust, where deliveries go, and what else `/mak` is called."""
+        self._alias = alias
         self._secrets = [secret.encode() for secret in settings.webhook_secrets]
         self._settings, self._inbox = settings, inbox
         self._held = 0
@@ -105,7 +106,7 @@ class Webhooks:
         sender = event.sender if isinstance(event, InstallationChanged) else event.place.sender
         found = tuple(
             wake
-            for wake in wakes(event, delivery, self._settings.alias)
+            for wake in wakes(event, delivery, self._alias())
             # An App's deliveries name the installation; others have no token to act with.
             if wake.installation and self._settings.serves(wake.full_name)
         )
@@ -188,10 +189,16 @@ class Health:
         return JSONResponse({"status": "ok", **shown})
 
 
-def application(settings: Settings, queue: Queue, runs: Endpoint | None = None) -> Starlette:
+def application(
+    settings: Settings,
+    queue: Queue,
+    runs: Endpoint | None = None,
+    alias: Callable[[], str] | None = None,
+) -> Starlette:
     """Return the service, with pages of runs where there is somebody to make them."""
     inbox = Inbox(queue.put)
-    webhooks, health = Webhooks(settings, inbox), Health(queue)
+    health = Health(queue)
+    webhooks = Webhooks(settings, inbox, alias or (lambda: settings.alias))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

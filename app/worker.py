@@ -24,6 +24,12 @@ from mak.errors import MakError
 from mak.github.events import Wake
 
 _LOG = logging.getLogger("app.worker")
+
+
+class GivenBack(Exception):
+    """A wake is not worked off, since the service stops: whoever comes next has it at once."""
+
+
 #: Works off one wake. What blocks runs in a thread, what is a coroutine on the loop.
 Work = Callable[[Wake], Awaitable[None] | None]
 #: Seconds between two looks into the queue when it was empty.
@@ -97,7 +103,11 @@ class Worker:
             "attempt": taken.attempt,
         }
         try:
-            error = await self._try(wake)
+            try:
+                error = await self._try(wake)
+            except GivenBack:
+                # With all that is still in hand when the worker ends.
+                return
             settle = (
                 partial(self._queue.done, taken)
                 if error is None
@@ -129,6 +139,8 @@ class Worker:
                 result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
             if result is not None:
                 await result
+        except GivenBack:
+            raise
         except MakError as error:
             return str(error)
         except Exception as error:  # noqa: BLE001, the process outlives any one wake
