@@ -29,6 +29,9 @@ _OURS = re.compile(
     # Where a repository takes no refs but branches, the records are some.
     r"|refs/(?:mak|heads/mak/state)/(?:runs/r[0-9a-z]+|issues/\d+)"
 )
+#: How a server says that two write to one ref, and how often it is tried while the other does.
+_RACED = ("cannot lock ref", "failed to update ref")
+_ATTEMPTS = 5
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -157,10 +160,18 @@ class Remote:
             raise MakBug(f"pushing {ref}: {commit} does not follow {expected}")
         lease = f"--force-with-lease={ref}:{expected}"
         args = ("push", "--porcelain", "--no-verify", lease, self.url, f"{_commit(commit)}:{ref}")
-        done = self._attempt(*args)
-        if done.returncode == 0:
-            return Pushed(Push.DONE)
-        said = _said(done)
+        for _ in range(_ATTEMPTS):
+            done = self._attempt(*args)
+            if done.returncode == 0:
+                return Pushed(Push.DONE)
+            said = _said(done)
+            if not any(sign in said for sign in _RACED):
+                break
+            # Somebody writes the same ref at this moment; that is no rule against it.
+            if (now := self.refs(ref).get(ref, "")) != expected:
+                return Pushed(Push.DONE if now == commit else Push.MOVED, said)
+        else:
+            raise _failed("push", said)
         if "[rejected]" in said and ("stale info" in said or "already exists" in said):
             now = self.refs(ref).get(ref, "")
             # An answer that was lost, and the same push again: it is where it should be.

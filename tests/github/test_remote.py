@@ -104,6 +104,20 @@ def test_a_wave_is_pushed_from_the_checkouts_objects(
     assert shop.repository.file(BRANCH, "a.py") == b"a = 1\n"
 
 
+def test_a_ref_that_is_being_written_is_not_a_ref_that_is_refused(
+    make: MakeRemote, shop: Shop
+) -> None:
+    """Two workers created one run's record at once; the later one began another elsewhere."""
+    remote = make()
+    lock = shop.repository.path / f"{RUN}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    with pytest.raises(GitHubError, match=r"lock|update ref"):
+        remote.push(RUN, first(remote), "")
+    lock.unlink()
+    assert remote.push(RUN, first(remote), "") == Pushed(Push.DONE)
+
+
 def test_a_rule_against_the_ref_is_said(make: MakeRemote, shop: Shop) -> None:
     shop.repository.refuse_pushes_to("refs/mak/")
     remote = make()
