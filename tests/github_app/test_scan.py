@@ -155,7 +155,6 @@ def test_what_nobody_decided_on_is_woken_to_expire(place: Place) -> None:
     place.talk.say(f"/mak {RENAME}")
     place.worker()(place.wake())
     place.later = PATIENCE + 60
-    place.hub.forward(seconds=PATIENCE + 60)
     assert place.scan()() == 1
     (taken,) = place.queue.take("worker")
     place.worker()(taken.wake)
@@ -166,7 +165,6 @@ def test_what_is_suspended_or_not_served_is_left_alone(place: Place, tmp_path: P
     place.talk.say(f"/mak {RENAME}")
     place.worker()(place.wake())
     place.later = PATIENCE + 60
-    place.hub.forward(seconds=PATIENCE + 60)
     served = place.told(MAK_APP_REPOSITORIES="acme/*")
     assert Scan(served, place.app, place.queue, place.now)() == 0
     place.installation.suspended = True
@@ -183,20 +181,20 @@ def test_a_policy_that_cannot_be_read_is_said_where_somebody_asks(place: Place) 
     assert not place.talk.repository.refs("refs/mak/")
 
 
-def test_commands_of_a_repository_are_run_only_where_that_is_allowed(place: Place) -> None:
-    config = "checks:\n  commands:\n    - {name: no, command: 'exit 1'}\n"
+def test_commands_of_a_repository_are_run_only_where_that_is_allowed(
+    place: Place, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    config = f"checks:\n  commands:\n    - {{name: mark, command: 'touch {ran}'}}\n"
     place.talk.repository.push(place.talk.alice, {".mak/config.yaml": config})
-    place.talk.say(f"/mak {RENAME}")
-    place.worker()(place.wake())
-    place.talk.say(f"/mak approve {place.talk.digest()}")
-    place.worker()(place.wake())
-    assert place.talk.held().state.phase is Phase.DONE
-    place.settings = place.told(MAK_APP_COMMANDS="yes")
-    place.talk.say("/mak rename function a.other to another")
-    place.worker()(place.wake())
-    place.talk.say(f"/mak approve {place.talk.digest()}")
-    place.worker()(place.wake())
-    assert place.talk.held().state.phase is not Phase.DONE
+    for allowed, rename in ((False, RENAME), (True, "rename function a.other to another")):
+        place.settings = place.told(MAK_APP_COMMANDS="yes" if allowed else "no")
+        place.talk.say(f"/mak {rename}")
+        place.worker()(place.wake())
+        place.talk.say(f"/mak approve {place.talk.digest()}")
+        place.worker()(place.wake())
+        assert place.talk.held().state.phase is Phase.DONE
+        assert ran.exists() is allowed
 
 
 def test_where_the_app_is_not_installed_any_more_nothing_is_tried_again(place: Place) -> None:
