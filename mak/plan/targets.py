@@ -90,7 +90,9 @@ class Targets:
         if one_line(path) != path:
             self._refuse(f"{task}: creates {asked}, but {path!r} is no name for a file")
             return None
-        if id.symbol and not _SYMBOL.fullmatch(id.symbol):
+        # What an entry of a file that is not code is called is for that file to say.
+        is_name = _SYMBOL.fullmatch if path.endswith(_CODE) else _is_line
+        if id.symbol and not is_name(id.symbol):
             self._refuse(f"{task}: creates {asked}, but {id.symbol!r} is no name")
             return None
         return id
@@ -110,7 +112,8 @@ class Targets:
 
     def _misplaced(self, task: str, id: NodeId) -> str:
         """Return why a symbol cannot be put where it is to go; notes whom it has to wait for."""
-        parent, _, leaf = id.symbol.rpartition(".")
+        is_code = id.path.endswith(_CODE)
+        parent, _, leaf = id.symbol.rpartition(".") if is_code else ("", "", id.symbol)
         owner = NodeId(id.path, parent)
         if id.path not in self._sources:
             self._need(task, id.file)
@@ -246,3 +249,7 @@ def _binds(file: SourceFile, parent: str, leaf: str) -> NodeId | None:
         if leaf in node.names and node.id.symbol.rpartition(".")[0] == parent:
             return node.id
     return None
+
+
+def _is_line(symbol: str) -> bool:
+    return one_line(symbol) == symbol

@@ -12,6 +12,8 @@ from mak.errors import UsageError
 from mak.model import NodeId, Plan, Task
 from mak.plan import Grounded, Ungrounded, ground
 from mak.plan.dag import Ancestry, circle
+from mak.source import Sources
+from mak.source.text import blob_id
 from tests.plan.repos import REPO, Blobs, MemoryCache, sources
 
 CASES: list[dict[str, Any]] = read_document(Path(__file__).parent / "ground_cases.yaml")
@@ -223,3 +225,14 @@ def test_no_plan_breaks_grounding_and_what_passes_is_sound(made: list[Task]) -> 
 
 def _classes(node: NodeId) -> tuple[NodeId, ...]:
     return tuple(container.node for container in node.containers)
+
+
+def test_what_an_entry_is_called_is_for_its_file_to_say() -> None:
+    """``more-itertools`` is no name in Python, and a line of requirements.txt all the same."""
+    data = b"anyio==4.9\n"
+    tree = Sources({"requirements.txt": blob_id(data)}, lambda blob: data)
+    made = ("more-itertools", "ruamel.yaml")
+    creates = tuple(NodeId("requirements.txt", name) for name in made)
+    result = ground(Plan("", (Task("t1", "add both", creates=creates),)), tree)
+    assert isinstance(result, Grounded), result
+    assert result.plan.tasks[0].creates == creates
