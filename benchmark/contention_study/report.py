@@ -86,9 +86,9 @@ def _merges(documents: Sequence[Document]) -> Iterator[str]:
     yield ""
     yield (
         "| repository | pairs | versus mainline | infrastructure | fitted | merged | clean by Git "
-        "| clean by MAK | only Git | only MAK | probe | agree |"
+        "| clean by MAK | only Git | in one-node files | only MAK | probe | agree |"
     )
-    yield f"|---|{'---:|' * 11}"
+    yield f"|---|{'---:|' * 12}"
     for document in documents:
         row = document["verdicts"]
         buckets = {name: each["pairs"] for name, each in row["buckets"].items()}
@@ -96,7 +96,8 @@ def _merges(documents: Sequence[Document]) -> Iterator[str]:
         yield (
             f"| {document['repository']} | {row['pairs']} | {buckets['change-versus-mainline']} "
             f"| {buckets['infrastructure']} | {row['fitted']} | {row['merged']} "
-            f"| {row['git_clean']} | {row['mak_clean']} | {row['only_git']} | {row['only_mak']} "
+            f"| {row['git_clean']} | {row['mak_clean']} | {row['only_git']} "
+            f"| {row.get('only_git_whole', 'not counted')} | {row['only_mak']} "
             f"| {probe['broken']} of {probe['merges']} | {real['agree']} of {real['pairs']} |"
         )
     yield ""

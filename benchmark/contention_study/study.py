@@ -194,6 +194,7 @@ def _verdicts(verdicts: Sequence[Any]) -> dict[str, Any]:
         "git_clean": sum(v.bucket is Bucket.CLEAN for v in merged),
         "mak_clean": sum(bool(v.mak_clean) for v in merged),
         "only_git": both["clean", False],
+        "only_git_whole": sum(v.bucket is Bucket.CLEAN and v.mak_whole for v in merged),
         "only_mak": both["change-versus-change", True],
         "why": sorted({v.why for v in verdicts if v.why})[:5],
     }

@@ -53,6 +53,8 @@ class Verdict:
     conflicted: tuple[str, ...] = ()
     #: Whether MAK merges every file that both change; None: they came to no merge.
     mak_clean: bool | None = None
+    #: Whether what MAK does not merge are all files that are one node to it.
+    mak_whole: bool = False
     #: Commits of the base, of either side and (where Git merged) the merged tree; empty where the
     #: later change could not be put on the base.
     base: str = ""
@@ -124,6 +126,7 @@ def judge(git: Quarantine, earlier: Footprint, later: Footprint) -> Verdict:
             return Verdict(one.commit, other.commit, bucket, stuck)
         ours, theirs = git.commit(one.commit, base), git.commit(ported, base)
         merged, conflicted = git.merged(ours, theirs)
+        refused = mak_refuses(git, base, ours, theirs)
     except MakError as error:
         return Verdict(one.commit, other.commit, Bucket.INFRASTRUCTURE, why=str(error))
     return Verdict(
@@ -131,7 +134,8 @@ def judge(git: Quarantine, earlier: Footprint, later: Footprint) -> Verdict:
         other.commit,
         Bucket.CHANGE if conflicted else Bucket.CLEAN,
         conflicted,
-        mak_merges(git, base, ours, theirs),
+        not refused,
+        bool(refused) and all(refused.values()),
         base,
         ours,
         theirs,
@@ -139,23 +143,21 @@ def judge(git: Quarantine, earlier: Footprint, later: Footprint) -> Verdict:
     )
 
 
-def mak_merges(git: Git, base: str, ours: str, theirs: str) -> bool:
-    """Whether MAK puts together every file that both sides change."""
+def mak_refuses(git: Git, base: str, ours: str, theirs: str) -> dict[str, bool]:
+    """Return the files that MAK does not put together, and whether each is one node to it."""
     blobs = Blobs(git)
     before, mine, yours = (entries(git, commit) for commit in (base, ours, theirs))
+    refused: dict[str, bool] = {}
     for path in sorted({*mine, *yours}):
         old, one, two = before.get(path), mine.get(path), yours.get(path)
         if one == two or old in (one, two):
             continue
-        if not one or not two:
-            return False
         texts = [blobs.read(blob) if blob else b"" for blob in (old, one, two)]
-        if any(text is None for text in texts):
-            return False
-        made = merge(*(split(text or b"", path) for text in texts))
-        if isinstance(made, Conflict):
-            return False
-    return True
+        files = [split(text or b"", path) for text in texts]
+        gone = not one or not two or any(text is None for text in texts)
+        if gone or isinstance(merge(*files), Conflict):
+            refused[path] = not gone and files[1].whole
+    return refused
 
 
 def entries(git: Git, commit: str) -> dict[str, str]:

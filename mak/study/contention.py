@@ -10,6 +10,7 @@ from enum import StrEnum
 from mak.model import NodeId
 from mak.source import SourceFile, split
 from mak.source.collector import paused
+from mak.source.python import whole
 from mak.study.history import Blobs, Change, FileDiff
 from mak.study.mapping import Touch, touches
 from mak.study.statistics import wilson
@@ -92,8 +93,10 @@ def cut(path: str, blob: str, blobs: Blobs, cuts: dict[tuple[str, str], SourceFi
         data = blobs.read(blob)
         # A submodule has a commit in place of a blob: it is a thing of one piece.
         text = blob.encode() if data is None else data
-        name = path if data is not None and len(text) <= MOST_BYTES else f"{path}.bin"
-        cuts[key] = split(text, name)
+        if data is None or len(text) > MOST_BYTES:
+            cuts[key] = whole(path, text, "")
+        else:
+            cuts[key] = split(text, path)
     return cuts[key]
 
 

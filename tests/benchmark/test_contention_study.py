@@ -14,7 +14,7 @@ from benchmark.contention_study.validate import validate
 from benchmark.contention_study.verdicts import (
     Bucket,
     judge,
-    mak_merges,
+    mak_refuses,
     quarantine,
     really_merges,
 )
@@ -61,7 +61,7 @@ def test_two_rows_at_one_place_conflict_for_git_and_not_for_mak(tmp_path: Path) 
         assert judge(git, first, second).bucket is Bucket.CLEAN
         ours, theirs = (made.git("rev-parse", name) for name in ("two", "four"))
         assert git.merged(ours, theirs)[1] == ("mod.py",)
-        assert mak_merges(git, made.git("merge-base", "two", "four"), ours, theirs)
+        assert mak_refuses(git, made.git("merge-base", "two", "four"), ours, theirs) == {}
 
 
 def test_what_stands_on_a_change_that_landed_between_is_counted_apart(tmp_path: Path) -> None:
