@@ -103,31 +103,11 @@ class Workload:
 
     def write_function(self, text: str, job: Job, *, correct: bool) -> str:
         """Return a text with the function written."""
-        pattern = re.compile(
-            rf"^def {job.function}\(.*?(?=^\S|\Z)(?<=\n)", re.MULTILINE | re.DOTALL
-        )
-        found = pattern.search(text)
-        if found is None:
-            raise ValueError(f"{job.path} has no function {job.function}")
-        gap = re.search(r"\n*\Z", found[0])
-        blank = "\n" * (len(gap[0]) - 1 if gap else 0)
-        return text[: found.start()] + job.body(correct=correct) + blank + text[found.end() :]
+        return write_function(text, job.function, job.body(correct=correct))
 
     def add_entry(self, text: str, place: Place, entry: Entry) -> str:
         """Return a text (of a file, or of the symbol alone) with an entry made."""
-        lines = text.splitlines(keepends=True)
-        start = next(i for i, line in enumerate(lines) if line.startswith(place.opens)) + 1
-        end = next(i for i in range(start, len(lines)) if lines[i].startswith(place.closes))
-        at = end
-        if self.sort:
-            first = next(i for i, line in enumerate(entry.lines) if _key(line))
-            for i in range(start, end):
-                key = _key(lines[i])
-                if key and key > entry.key:
-                    at = i - first
-                    break
-        made = [f"{place.indent}{line}\n" for line in entry.lines]
-        return "".join((*lines[:at], *made, *lines[at:]))
+        return add_entry(text, place, entry, sort=self.sort)
 
     def add_import(self, text: str, statement: str) -> str:
         """Return a text with an import after the last one, or in its sorted place."""
@@ -214,6 +194,35 @@ class Workload:
         except SyntaxError:
             return False
         return True
+
+
+def write_function(text: str, name: str, body: str) -> str:
+    """Return a text with the body of a function of its top level; raise ValueError."""
+    pattern = re.compile(rf"^def {name}\(.*?(?=^\S|\Z)(?<=\n)", re.MULTILINE | re.DOTALL)
+    found = pattern.search(text)
+    if found is None:
+        raise ValueError(f"there is no function {name}")
+    gap = re.search(r"\n*\Z", found[0])
+    blank = "\n" * (len(gap[0]) - 1 if gap else 0)
+    return text[: found.start()] + body + blank + text[found.end() :]
+
+
+def add_entry(text: str, place: Place, entry: Entry, *, sort: bool = False) -> str:
+    """Return a text (of a file, or of the symbol alone) with an entry made in a place."""
+    lines = text.splitlines(keepends=True)
+    start = next(i for i, line in enumerate(lines) if line.startswith(place.opens)) + 1
+    closing = (i for i in range(start, len(lines)) if lines[i].startswith(place.closes))
+    end = next(closing, len(lines))
+    at = end
+    if sort:
+        first = next(i for i, line in enumerate(entry.lines) if _key(line))
+        for i in range(start, end):
+            key = _key(lines[i])
+            if key and key > entry.key:
+                at = i - first
+                break
+    made = [f"{place.indent}{line}\n" for line in entry.lines]
+    return "".join((*lines[:at], *made, *lines[at:]))
 
 
 def _imported(text: str) -> list[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from benchmark.simulation import clock
 from benchmark.simulation.model import Model
@@ -28,41 +30,67 @@ _HUNK = re.compile(
 
 
 @dataclass
-class _Tree:
+class Tree:
+    """The worktree of one agent, and its branch."""
+
     name: str
     root: Path
 
 
-class _Run:
-    """Agents in their worktrees; jobs are taken as `choose` says, once what they need is there."""
+class Work(Protocol):
+    """What an agent is given to do."""
 
-    def __init__(self, folder: Path, workload: Workload, model: Model, agents: int) -> None:
+    @property
+    def id(self) -> str:
+        """What it is called."""
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What has to be done before, by name."""
+
+
+W = TypeVar("W", bound=Work)
+
+
+class Worktrees(ABC, Generic[W]):
+    """Agents in worktrees of their own, merged with Git; how they work is for others to say."""
+
+    def __init__(self, folder: Path, agents: int) -> None:
+        """Take the repository ``main`` in `folder`; make a worktree beside it for each agent."""
         self.main = folder / "main"
-        self.workload = workload
-        self.model = model
-        self.result = Result(critical=critical(workload.jobs, model))
-        create(self.main, workload.files)
-        self.trees = [_Tree(f"agent{i}", folder / f"agent{i}") for i in range(agents)]
+        self.trees = [Tree(f"agent{i}", folder / f"agent{i}") for i in range(agents)]
         #: Where the work on each job is: in which tree it was done, once it is done.
-        self.done: dict[str, _Tree] = {}
+        self.done: dict[str, Tree] = {}
         self.changed = asyncio.Event()
         self.lock = asyncio.Lock()
         #: One call at a time for every agent, whether it works or resolves.
         self.calls = asyncio.Semaphore(agents)
+        self.conflicts = 0
+        #: Seconds waited for the lock of the main branch.
+        self.waits: list[float] = []
         for tree in self.trees:
             git(self.main, "worktree", "add", "-q", "-b", tree.name, str(tree.root))
 
+    @abstractmethod
+    async def do(self, tree: Tree, job: W) -> None:
+        """Do one job in a tree, and commit it."""
+
+    @abstractmethod
+    async def resolve(self, root: Path, path: str, name: str) -> None:
+        """Resolve one conflicted file; those of a merge are resolved side by side."""
+
     async def work(
-        self, choose: Callable[[_Tree], Job | None], often: bool, open_jobs: Callable[[], bool]
+        self, choose: Callable[[Tree], W | None], often: bool, open_jobs: Callable[[], bool]
     ) -> None:
+        """Let every agent take jobs as `choose` says, once what they need is there."""
         async with asyncio.TaskGroup() as group:
             for tree in self.trees:
                 group.create_task(self._agent(tree, choose, often, open_jobs))
 
     async def _agent(
         self,
-        tree: _Tree,
-        choose: Callable[[_Tree], Job | None],
+        tree: Tree,
+        choose: Callable[[Tree], W | None],
         often: bool,
         open_jobs: Callable[[], bool],
     ) -> None:
@@ -78,13 +106,71 @@ class _Run:
                 other = self.done[needed]
                 if other is not tree:
                     await self.merge(tree.root, "main" if often else other.name)
-            await self._do(tree, job)
+            await self.do(tree, job)
             if often:
                 await self._integrate(tree)
             self.done[job.id] = tree
             self.changed.set()
 
-    async def _do(self, tree: _Tree, job: Job) -> None:
+    async def _integrate(self, tree: Tree) -> None:
+        """Bring a branch up to main and main up to it; conflicts are resolved outside the lock."""
+        while True:
+            await self.merge(tree.root, "main")
+            began = clock.now()
+            async with self.lock:
+                self.waits.append(clock.now() - began)
+                moved = git(self.main, "merge", "-q", "--ff-only", tree.name, check=False)
+            if moved.returncode == 0:
+                return
+
+    async def merge(self, root: Path, branch: str) -> None:
+        """Merge a branch; resolve what conflicts."""
+        merged = git(root, "merge", "-q", "--no-edit", branch, check=False)
+        if merged.returncode == 0:
+            return
+        paths = git(root, "diff", "--name-only", "--diff-filter=U").stdout.split()
+        if not paths:
+            raise RuntimeError(f"merging {branch}: {merged.stderr}")
+        self.conflicts += 1
+        what = git(root, "rev-parse", "HEAD", branch).stdout
+        async with asyncio.TaskGroup() as group:
+            for path in paths:
+                group.create_task(self.resolve(root, path, f"{path}:{what}"))
+        git(root, "commit", "-q", "-a", "--no-edit")
+
+    async def at_the_end(self, jobs: Sequence[W]) -> None:
+        """Let every agent work on its own branch; merge all when all work is done."""
+        queue = deque(jobs)
+        await self.work(lambda tree: self.next(queue), False, lambda: bool(queue))
+        for tree in self.trees:
+            await self.merge(self.main, tree.name)
+
+    async def often(self, jobs: Sequence[W]) -> None:
+        """Merge every job into main as soon as it is done."""
+        queue = deque(jobs)
+        await self.work(lambda tree: self.next(queue), True, lambda: bool(queue))
+
+    def next(self, queue: deque[W]) -> W | None:
+        """Take the first job whose needs are done; None: there is none now."""
+        for job in queue:
+            if all(needed in self.done for needed in job.depends_on):
+                queue.remove(job)
+                return job
+        return None
+
+
+class _Run(Worktrees[Job]):
+    """Modelled agents in worktrees."""
+
+    def __init__(self, folder: Path, workload: Workload, model: Model, agents: int) -> None:
+        create(folder / "main", workload.files)
+        super().__init__(folder, agents)
+        self.workload = workload
+        self.model = model
+        self.result = Result(critical=critical(workload.jobs, model))
+
+    async def do(self, tree: Tree, job: Job) -> None:
+        """Take as long as the model says, and make the job's edit."""
         shown = read(tree.root, job.paths)
         seconds = self.model.seconds(job.id)
         async with self.calls:
@@ -99,33 +185,7 @@ class _Run:
         git(tree.root, "commit", "-q", "-a", "-m", job.id)
         self.result.commits.append(time.monotonic() - began)
 
-    async def _integrate(self, tree: _Tree) -> None:
-        """Bring a branch up to main and main up to it; conflicts are resolved outside the lock."""
-        while True:
-            await self.merge(tree.root, "main")
-            began = clock.now()
-            async with self.lock:
-                self.result.waits.append(clock.now() - began)
-                moved = git(self.main, "merge", "-q", "--ff-only", tree.name, check=False)
-            if moved.returncode == 0:
-                return
-
-    async def merge(self, root: Path, branch: str) -> None:
-        """Merge a branch; resolve what conflicts."""
-        merged = git(root, "merge", "-q", "--no-edit", branch, check=False)
-        if merged.returncode == 0:
-            return
-        paths = git(root, "diff", "--name-only", "--diff-filter=U").stdout.split()
-        if not paths:
-            raise RuntimeError(f"merging {branch}: {merged.stderr}")
-        self.result.conflicts += 1
-        what = git(root, "rev-parse", "HEAD", branch).stdout
-        async with asyncio.TaskGroup() as group:
-            for path in paths:
-                group.create_task(self._resolve(root, path, f"{path}:{what}"))
-        git(root, "commit", "-q", "-a", "--no-edit")
-
-    async def _resolve(self, root: Path, path: str, name: str) -> None:
+    async def resolve(self, root: Path, path: str, name: str) -> None:
         """Resolve one conflicted file; those of a merge side by side, as far as agents are free."""
         seconds = self.model.resolving_seconds(name)
         async with self.calls:
@@ -141,6 +201,7 @@ class _Run:
     def finish(self, began: float) -> Result:
         """Read what main holds."""
         self.result.makespan = clock.now() - began
+        self.result.conflicts, self.result.waits = self.conflicts, self.waits
         self.result.files = read(self.main, self.workload.files)
         touched = Counter(path for job in self.workload.jobs for path in job.paths)
         self.result.hottest = touched.most_common(3)
@@ -151,10 +212,7 @@ async def merged_at_the_end(folder: Path, workload: Workload, model: Model, agen
     """Every agent works on its own branch; all are merged when all work is done."""
     run = _Run(folder, workload, model, agents)
     began = clock.now()
-    queue = deque(workload.jobs)
-    await run.work(lambda tree: _next(queue, run), False, lambda: bool(queue))
-    for tree in run.trees:
-        await run.merge(run.main, tree.name)
+    await run.at_the_end(workload.jobs)
     return run.finish(began)
 
 
@@ -162,8 +220,7 @@ async def merged_often(folder: Path, workload: Workload, model: Model, agents: i
     """Every task is merged into main as soon as it is done."""
     run = _Run(folder, workload, model, agents)
     began = clock.now()
-    queue = deque(workload.jobs)
-    await run.work(lambda tree: _next(queue, run), True, lambda: bool(queue))
+    await run.often(workload.jobs)
     return run.finish(began)
 
 
@@ -174,21 +231,13 @@ async def assigned(folder: Path, workload: Workload, model: Model, agents: int) 
     shares = share_out(workload.jobs, model, agents)
     queues = {tree.name: deque(jobs) for tree, jobs in zip(run.trees, shares, strict=True)}
     await run.work(
-        lambda tree: _next(queues[tree.name], run),
+        lambda tree: run.next(queues[tree.name]),
         False,
         lambda: any(queues.values()),
     )
     for tree in run.trees:
         await run.merge(run.main, tree.name)
     return run.finish(began)
-
-
-def _next(queue: deque[Job], run: _Run) -> Job | None:
-    for job in queue:
-        if all(needed in run.done for needed in job.depends_on):
-            queue.remove(job)
-            return job
-    return None
 
 
 def share_out(jobs: Sequence[Job], model: Model, agents: int) -> list[list[Job]]:

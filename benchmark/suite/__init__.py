@@ -1,0 +1,1 @@
+"""The real-model suite: generated projects, arms that carry the same tasks out, an oracle."""
