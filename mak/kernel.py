@@ -134,6 +134,8 @@ class Options:
     last_wave: Callable[[], int | None] = lambda: None
     #: Trailers of every wave's commit besides MAK's own.
     trailers: tuple[tuple[str, str], ...] = ()
+    #: What a goal is called in a commit's message.
+    wording: Callable[[str], str] = str
 
 
 # ------------------------------------------------------------------------------------ the road
@@ -488,6 +490,7 @@ def _rounds(
         review=review,
         last_wave=options.last_wave,
         trailers=options.trailers,
+        wording=options.wording,
     )
 
 

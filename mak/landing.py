@@ -63,14 +63,15 @@ def wave_message(
     *,
     kind: str = "wave",
     more: Sequence[tuple[str, str]] = (),
+    wording: Callable[[str], str] = str,
 ) -> str:
     """Return a wave's commit message: subject, its tasks, and the trailers that name them.
 
-    `more` are trailers besides MAK's own.
+    `more` are trailers besides MAK's own; `wording` says what a goal is called.
     """
     from mak.plan import plan_digest
 
-    goals = {task.id: " ".join(task.goal.split()) for task in plan.tasks}
+    goals = {task.id: wording(" ".join(task.goal.split())) for task in plan.tasks}
     subject = _subject([goals[task] for task in tasks], plan)
     body = "\n".join(f"- {task}: {_cut(goals[task], 200)}" for task in tasks)
     trailers = {

@@ -70,6 +70,7 @@ class Rounds:
         review: ReviewRepair,
         last_wave: Callable[[], int | None],
         trailers: Sequence[tuple[str, str]],
+        wording: Callable[[str], str],
     ) -> None:
         self._store = store
         self._log = log
@@ -84,7 +85,7 @@ class Rounds:
         self._gates = gates
         self._review = review
         self._last_wave = last_wave
-        self._trailers = tuple(trailers)
+        self._trailers, self._wording = tuple(trailers), wording
         self._plan = plan
         self._rounds: list[Waves] = []
         #: What was broken when each repair plan was made.
@@ -144,6 +145,7 @@ class Rounds:
             locking=self._locking,
             last_wave=self._last_wave,
             trailers=self._trailers,
+            wording=self._wording,
         )
 
     # ------------------------------------------------------------------------ the loop

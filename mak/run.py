@@ -59,6 +59,8 @@ class Run:
     last_wave: Callable[[], int | None] = lambda: None
     #: What every wave's commit is told besides.
     trailers: tuple[tuple[str, str], ...] = ()
+    #: What a goal is called in a commit's message.
+    wording: Callable[[str], str] = str
 
     def remark(self, text: str) -> None:
         """Say something once."""

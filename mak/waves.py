@@ -425,7 +425,13 @@ class Waves(Admission):
             # Recovery tells by the log which tasks of a wave that landed had failed.
             self.log.flush()
             message = wave_message(
-                self.log.run, number, self.plan, tasks, kind=self.kind, more=self.run.trailers
+                self.log.run,
+                number,
+                self.plan,
+                tasks,
+                kind=self.kind,
+                more=self.run.trailers,
+                wording=self.run.wording,
             )
             result = self.store.commit_wave(
                 WaveWrite(

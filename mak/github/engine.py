@@ -17,12 +17,13 @@ from typing import Any
 
 from mak.config import OnOverlap
 from mak.errors import GitHubError, MakError
-from mak.github import amend, messages
+from mak.github import amend, leases, messages, opened, queueing, reverting
 from mak.github.hearing import HALTS, hear
 from mak.github.jobs import Job, Process
 from mak.github.ledger import Held, Lost
 from mak.github.overlap import overlaps, touched
 from mak.github.policy import excess, limited, protected
+from mak.github.redaction import redact
 from mak.github.reduce import change, closed, expired, moved, offered
 from mak.github.remote import Push
 from mak.github.showing import show
@@ -33,7 +34,6 @@ from mak.github.state import (
     Answer,
     Change,
     Landed,
-    Lease,
     Offer,
     Overlap,
     Phase,
@@ -50,6 +50,8 @@ from mak.store import Store
 
 #: Commands that a planner is asked for; the others change the plan that there is.
 _PLANNED = frozenset({"run", "plan", "replan", "repair"})
+#: Seconds after a change of its phase for which a run's end is looked at by those who wait.
+_RECENT = 60
 #: What may go on where it was.
 _UNFINISHED = frozenset({"held", "interrupted"})
 
@@ -60,24 +62,54 @@ def reconcile(site: Site, issue: int, *, halts: bool = False) -> RunState | None
     With `halts` only what stops a run is heard, and nothing is done but that. Raises `Stopped`
     where the site wants what is under way to be left.
     """
+    state, worked = _reconcile(site, issue, halts=halts)
+    if state is not None and not halts:
+        # Whoever waits is looked after once a run has got somewhere, not at every word.
+        there = queueing.wakes(site, state) if worked or _is_new(site, state) else []
+        for other in there:
+            _reconcile(site, other)
+    return state
+
+
+def _reconcile(site: Site, issue: int, *, halts: bool = False) -> tuple[RunState | None, bool]:
+    """Return the run, and whether anything was carried out that takes long."""
+    worked = False
     while True:
+        held: Held | None = None
         try:
             held = hear(site, issue, only=HALTS if halts else None)
             if held is None:
-                return None
+                return None, worked
             held = _write(site, held, _as_of_now(site, held.state))
+            if held.state.phase is Phase.RUNNING and not halts:
+                held = _write(site, held, queueing.queued(site, held))
             if held.state.waves or held.state.phase is Phase.RUNNING:
                 site.publishing()
             held = show(site, held)
-            if halts or held.state.phase not in (Phase.PLANNING, Phase.RUNNING):
-                return held.state
-            working = _leased(site, held)
-            if working is None:
-                site.note(f"run {held.state.run}: somebody else works on it")
-                return held.state
+            if halts or not _is_work(held.state):
+                nonce = held.state.lease.nonce if held.state.lease else ""
+                mine = bool(held.state.lease and held.state.lease.owner == site.owner)
+                return leases.give_back(site, held, nonce if mine else "").state, worked
+            working = leases.take(site, held)
+            worked = True
             _Work(site, working).carry_out()
         except Lost:
             site.note(f"issue {issue}: somebody else was first, reading again")
+        except leases.Busy:
+            assert held
+            site.note(f"run {held.state.run}: somebody else works on it")
+            return held.state, worked
+
+
+def _is_new(site: Site, state: RunState) -> bool:
+    return site.moment - state.since < _RECENT
+
+
+def _is_work(state: RunState) -> bool:
+    """Tell whether there is something to do that takes long, and nothing it waits for."""
+    if state.phase is Phase.RUNNING:
+        return not state.waits
+    return state.phase is Phase.PLANNING or state.takes_back
 
 
 def _as_of_now(site: Site, state: RunState) -> RunState:
@@ -93,14 +125,6 @@ def _as_of_now(site: Site, state: RunState) -> RunState:
 
 def _write(site: Site, held: Held, state: RunState) -> Held:
     return held if state == held.state else site.ledger.write(held, state)
-
-
-def _leased(site: Site, held: Held) -> Held | None:
-    lease = held.state.lease
-    if lease is not None and lease.until > site.moment and lease.owner != site.owner:
-        return None
-    mine = Lease(site.owner, secrets.token_hex(8), site.moment + LEASE)
-    return site.ledger.write(held, replace(held.state, lease=mine))
 
 
 @dataclass
@@ -132,6 +156,8 @@ class _Work:
             self.folder = before / "checkout"
             if self.state.phase is Phase.PLANNING:
                 self._plan()
+            elif self.state.takes_back:
+                self._take_back()
             else:
                 self._run()
         except (Lost, Stopped):
@@ -169,15 +195,26 @@ class _Work:
                 remark = f"{command.text}{f' (after {after})' if after else ''}"
         given = plan_document(last) if last is not None and remark else None
         self._check_out()
-        self._ask(self._job("plan", request=request, remark=remark if given else "", plan=given))
+        self._ask(
+            self._job(
+                "plan",
+                request=request,
+                context=state.context,
+                remark=remark if given else "",
+                plan=given,
+            )
+        )
         if self.offer is None:
             self._put_back(todo, self.error or "the planner was stopped")
             return
         plan, names = amend.renamed(parse_plan(self.offer["plan"]), "T", last, self._said())
         attempt = self._next_attempt()
-        self._write(lambda state: replace(_without(state, [todo]), attempt=attempt))
         changes = () if command.verb in ("run", "plan") else (change(todo, "planned again"),)
-        self._propose(plan, self.offer, names, changes, ())
+
+        def over(state: RunState) -> RunState:
+            return replace(_without(state, [todo]), attempt=attempt)
+
+        self._propose(plan, self.offer, names, changes, (), over)
 
     def _next_attempt(self) -> int:
         """A run whose plan is new begins another record where the last one was begun."""
@@ -230,13 +267,14 @@ class _Work:
         def over(state: RunState) -> RunState:
             return replace(_without(state, done), answers=(*state.answers, *answers))
 
-        self._write(over)
         if told is None:
+            self._write(over)
             self._to_review()
             return
         tasks = {task.id for task in plan.tasks}
         spots = tuple(spot for spot in proposal.spots if spot.task in tasks)
-        self._propose(plan, told, proposal.names, tuple(changes), dropped, spots)
+        told = {**told, "asked": proposal.asked}
+        self._propose(plan, told, proposal.names, tuple(changes), dropped, over, spots)
 
     def _answer(self, todo: Todo, says: str) -> Answer:
         """Return an answer to a command, where it was given."""
@@ -252,17 +290,24 @@ class _Work:
         names: Mapping[str, str],
         changes: tuple[Change, ...],
         dropped: tuple[Any, ...],
+        over: Callable[[RunState], RunState],
         spots: tuple[Spot, ...] = (),
     ) -> None:
-        """Offer a plan: from now on it is this one that may be approved."""
+        """Offer a plan: from now on it is this one that may be approved.
+
+        `over` makes the commands that it comes of done ones, in the same write: whoever dies before
+        it finds them still to do.
+        """
         state, policy = self.state, self.site.policy
         if too_much := excess(policy, state.wanted, plan, _levels(plan)):
-            self._refuse(too_much)
+            self._refuse(too_much, over)
             return
         shared = self._overlaps(plan)
         if shared and policy.on_overlap is OnOverlap.REFUSE:
             named = ", ".join(f"run `{each.run}` of #{each.issue}" for each in shared)
-            self._refuse(f"it writes what {named} is to write too, and `on_overlap` is `refuse`")
+            self._refuse(
+                f"it writes what {named} is to write too, and `on_overlap` is `refuse`", over
+            )
             return
         guarded = protected(plan, policy.protected)
         last = state.offer if _is_of_repairs(state) and plan.tasks[0].id[0] == "R" else None
@@ -277,17 +322,16 @@ class _Work:
             overlaps=shared,
             dropped=dropped,
             spots=spots,
+            asked=str(told.get("asked", "")),
             names=names,
         )
         offer = Offer(rev, plan_digest(plan), 0, repair, changes, guarded, origin)
         phase = Phase.REPAIR_REVIEW if repair else Phase.REVIEW
-        self._put(offer, phase, {f"plan/{rev}.json": dump(proposal)})
         # Nobody's word for a run is one for what steers CI, builds or who has to review.
-        if state.wanted.unreviewed and not guarded and self.state.phase is Phase.REVIEW:
-            begun = replace(self.state, approved=offer.digest).into(Phase.RUNNING, self.site.moment)
-            self._write(lambda state: begun if state.phase is Phase.REVIEW else state)
+        at_once = state.wanted.unreviewed and not guarded and not repair
+        self._put(offer, phase, {f"plan/{rev}.json": dump(proposal)}, over, at_once=at_once)
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str, over: Callable[[RunState], RunState]) -> None:
         """Have no new plan, since it goes beyond what the repository lets people do."""
         if not self.state.offers:
             self._fail(why)
@@ -295,9 +339,13 @@ class _Work:
         answer = Answer(
             f"p{self.site.moment}",
             self.state.issue,
-            messages.answer(f"{messages.inert(why)}. The plan is as it was.", run=self.state.run),
+            messages.answer(
+                f"{messages.inert(why)}. The plan is as it was.",
+                f"p{self.site.moment}",
+                self.state.run,
+            ),
         )
-        self._write(lambda state: replace(state, answers=(*state.answers, answer)))
+        self._write(lambda state: replace(over(state), answers=(*over(state).answers, answer)))
         self._to_review()
 
     def _overlaps(self, plan: Plan) -> tuple[Overlap, ...]:
@@ -351,20 +399,11 @@ class _Work:
         return frozenset(found)
 
     def _what_is_open(self, guidance: str) -> str:
-        """Return what reviewers said that is not resolved, for a planner."""
-        lines = [guidance] if guidance else []
-        if self.state.pull:
-            for thread in self.site.api.threads(self.state.pull.number):
-                comments = [
-                    each
-                    for each in thread["comments"]["nodes"]
-                    if not each["body"].lstrip().startswith("/mak")
-                ]
-                if thread["isResolved"] or not comments:
-                    continue
-                text = " ".join(comments[0]["body"].split())[:500]
-                lines.append(f"{thread['path']}:{thread['line'] or 0}: {text}")
-        return "\n".join(lines) or "Put right what the checks find."
+        """Return what is not resolved and which checks fail, for a planner."""
+        found = opened.threads(self.site, self.state) + opened.checks(self.site, self.state)
+        return "\n".join([*([guidance] if guidance else []), *found]) or (
+            "Put right what the checks find."
+        )
 
     # ------------------------------------------------------------------------------- running
 
@@ -375,25 +414,42 @@ class _Work:
         # A wave that was cut off between branch and record is in the record by now.
         state = self.state
         kept = self.site.ledger.kernel(self.held)
-        goes_on = "plan.json" in kept and _unfinished(kept)
+        offers = [offer for offer in state.offers if not offer.repair]
+        plan = parse_plan(self.site.ledger.proposal(self.held, offers[-1].rev).plan)
+        left = _remaining(plan, self._done())
+        state = self.state
+        begun = _record_of(kept) == state.record
+        goes_on = begun and (state.over != state.record or _unfinished(kept))
+        if state.afresh and left.tasks:
+            goes_on = False
         self._check_out(head)
         if goes_on:
+            if not _unfinished(kept):
+                # It ended, and whoever saw to it was cut off before they took note of that.
+                del kept["outcome.json"]
             self._restore(kept)
             job = self._job("recover", repairs=self._decided())
         else:
-            offers = [offer for offer in state.offers if not offer.repair]
-            plan = parse_plan(self.site.ledger.proposal(self.held, offers[-1].rev).plan)
-            landed = {task for wave in state.waves for task in wave.tasks}
-            if landed >= {task.id for task in plan.tasks} and _is_done(kept):
-                self.outcome = json.loads(kept["outcome.json"])
-                self._restore(kept)
-                self._finish()
-                return
-            if "plan.json" in kept and state.approved:
-                self._write(lambda state: replace(state, attempt=state.attempt + 1))
-            job = self._job("run", plan=plan_document(_remaining(plan, landed)))
+            again = 1 if begun else 0
+
+            def afresh(state: RunState) -> RunState:
+                attempt, waves = state.attempt + again, len(state.waves)
+                return replace(state, attempt=attempt, begun_after=waves, afresh=False)
+
+            self._write(afresh)
+            job = self._job("run", plan=plan_document(left))
         self._ask(job)
         self._finish()
+
+    def _done(self) -> set[str]:
+        """Return the ids, for people, of tasks that are on the branch, or a repair of them is."""
+        state = self.state
+        done = {task for wave in state.waves for task in wave.tasks}
+        for offer in state.offers:
+            if offer.repair:
+                repairs = parse_plan(self.site.ledger.proposal(self.held, offer.rev).plan)
+                done |= {task.repairs for task in repairs.tasks if task.id in done and task.repairs}
+        return done
 
     def _head(self) -> str | None:
         """Return the commit to work on; None: somebody has to decide first."""
@@ -447,14 +503,18 @@ class _Work:
         state = self.state
         names = self._shown()
         wave = Landed(
-            number=int(event["wave"]),
+            number=len(state.waves) + 1,
             commit=str(event["commit"]),
             tasks=tuple(names.get(task, task) for task in event["tasks"]),
             subject=str(event["subject"]),
-            repair=state.offer.repair if state.offer else 0,
+            repair=self._repaired(event["tasks"]),
         )
         self.site.remote.take(self.folder, wave.commit)
         self._write(lambda state: replace(self._spending(state), committing=wave), self._record())
+        if self.state.phase is not Phase.RUNNING:
+            # Somebody stopped it meanwhile, and this wave is not there for anybody to see.
+            self._write(lambda state: replace(state, committing=None))
+            return False
         self.site.fault("committing")
         pushed = self.site.remote.push(f"refs/heads/{state.branch}", wave.commit, state.head)
         self.site.fault("pushed")
@@ -477,6 +537,45 @@ class _Work:
             names = self.site.ledger.proposal(self.held, offer.rev).names if offer.repair else {}
             found.update({kernel: shown for shown, kernel in names.items()})
         return found
+
+    def _repaired(self, tasks: Sequence[str]) -> int:
+        """Return which plan of repairs a wave is of, by the kernel's ids of its tasks; 0: none."""
+        for offer in reversed(self.state.offers):
+            if offer.repair:
+                proposal = self.site.ledger.proposal(self.held, offer.rev)
+                known = amend.with_added(parse_plan(proposal.plan), proposal.names)
+                if not {*tasks}.isdisjoint(known.values()):
+                    return offer.repair
+        return 0
+
+    def _take_back(self) -> None:
+        """Take back what is committed, as whoever cancelled the run asked."""
+        assert self.folder
+        state = self.state
+        ref = f"refs/heads/{state.branch}"
+        now = self.site.remote.refs(ref).get(ref, "")
+        if not now:
+            done = reverting.Reverted(state.head, (), state.waves)
+        else:
+            self.site.remote.fetch(ref)
+            self._check_out(now)
+            done = reverting.take_back(self.folder, state, now)
+            self.site.remote.take(self.folder, done.head)
+            pushed = self.site.remote.push(ref, done.head, now)
+            if pushed.how is Push.MOVED:
+                raise Lost
+            if pushed.how is Push.REFUSED:
+                done = reverting.Reverted(now, (), state.waves, pushed.said)
+
+        def over(state: RunState) -> RunState:
+            gone = {wave.commit for wave in done.gone}
+            kept = tuple(wave for wave in state.waves if wave.commit not in gone)
+            said = reverting.said(done)
+            return replace(
+                state, head=done.head, waves=kept, reverted=said, afresh=True, lease=None
+            )
+
+        self._write(over)
 
     def _finish(self) -> None:
         """Say how it ended; what the kernel keeps is kept at GitHub."""
@@ -502,7 +601,8 @@ class _Work:
 
         def change(state: RunState) -> RunState:
             facts = {**state.facts, **self.facts}
-            state = replace(self._spending(state), lease=None, facts=facts)
+            over = state.record if self.outcome is not None else state.over
+            state = replace(self._spending(state), lease=None, facts=facts, over=over)
             if state.phase not in (Phase.RUNNING, Phase.PLANNING):
                 return state
             return replace(state, halt=None).into(phase, self.site.moment, why)
@@ -534,14 +634,30 @@ class _Work:
         files = {**documents, f"plan/{rev}.json": dump(proposal)}
         self._put(offer, Phase.REPAIR_REVIEW, files)
 
-    def _put(self, offer: Offer, phase: Phase, files: Mapping[str, bytes]) -> None:
-        """Have an offer in the record, and wait for somebody unless there is more to do."""
+    def _put(
+        self,
+        offer: Offer,
+        phase: Phase,
+        files: Mapping[str, bytes],
+        over: Callable[[RunState], RunState] = lambda state: state,
+        *,
+        at_once: bool = False,
+    ) -> None:
+        """Have an offer in the record, and wait for somebody unless there is more to do.
+
+        With `at_once` it needs nobody's yes.
+        """
 
         def change(state: RunState) -> RunState:
-            state = replace(self._spending(state), lease=None)
+            state = replace(over(self._spending(state)), lease=None)
             if state.phase not in (Phase.RUNNING, Phase.PLANNING):
                 return state
-            return offered(state, offer, Phase.PLANNING if state.todo else phase, self.site.moment)
+            if state.todo:
+                return offered(state, offer, Phase.PLANNING, self.site.moment)
+            there = offered(state, offer, phase, self.site.moment)
+            if not at_once:
+                return there
+            return replace(there, approved=offer.digest).into(Phase.RUNNING, self.site.moment)
 
         self._write(change, files)
         self.site.fault("offered")
@@ -573,7 +689,9 @@ class _Work:
         if self.folder is None or not self.folder.is_dir():
             return {}
         with Store.open(self.folder, write=False) as store:
-            return store.run_documents(self.state.record, "")
+            kept = store.run_documents(self.state.record, "")
+        # Whoever reads the repository reads it, and models may have said what they were shown.
+        return {path: redact(data.decode()).encode() for path, data in kept.items()}
 
     # --------------------------------------------------------------------------- the kernel
 
@@ -581,6 +699,9 @@ class _Work:
         wishes, state = self.site.wishes, self.state
         wanted = limited(self.site.policy, state.wanted)
         budgets = [each for each in (wanted.budget, wishes.budget) if each is not None]
+        if (daily := self.site.policy.daily_usd_per_user) is not None:
+            who = state.requester.id
+            budgets.append(daily - queueing.spent_today(self.site, who, but=state.run))
         budget = None
         if budgets:
             # A record that is gone on with knows itself what was spent in it.
@@ -591,7 +712,7 @@ class _Work:
             do=do,
             folder=str(self.folder),
             run=state.record,
-            last_wave=state.last_wave,
+            last_wave=self._as_counted(state.last_wave),
             models=wishes.models or self.site.policy.models or (),
             planner=wishes.planner or self.site.policy.planner or "",
             agents=min(agents) if agents else None,
@@ -602,6 +723,10 @@ class _Work:
             **more,
         )
 
+    def _as_counted(self, wave: int | None) -> int | None:
+        """Return a wave by the kernel's count, which begins anew with each record."""
+        return None if wave is None else max(wave - self.state.begun_after, 0)
+
     def _trailers(self) -> tuple[tuple[str, str], ...]:
         who = self.state.requester
         address = f"{who.id}+{who.login}@users.noreply.github.com"
@@ -611,6 +736,7 @@ class _Work:
     def _ask(self, job: Job) -> None:
         """Have the kernel do something, and see to what people say meanwhile."""
         process = Process(job, self.site.environment)
+        self.site.note(f"run {job.run}: asked to {job.do}")
         looked = self.site.now()
         why = ""
         try:
@@ -645,9 +771,9 @@ class _Work:
             case {"event": event}:
                 return self._event(event)
             case {"offer": offer}:
-                self.offer = offer
+                self.offer = _clean(offer)
             case {"repairs": repairs}:
-                self.repairs = repairs
+                self.repairs = _clean(repairs)
             case {"outcome": outcome}:
                 self.outcome = outcome
             case {"error": error}:
@@ -700,7 +826,7 @@ class _Work:
                 raise Lost from error
             return True
         if state.halt and state.halt.how == "pause":
-            process.go_as_far_as(len(state.waves) + 1)
+            process.go_as_far_as(len(state.waves) - state.begun_after + 1)
         return True
 
     def _spending(self, state: RunState) -> RunState:
@@ -731,15 +857,29 @@ class _Work:
         """Read the state again; what is changed here is changed there on top of it."""
         held = self.site.ledger.of_run(self.state.run)
         mine = self.state.lease
-        if held is None or (mine and (held.state.lease or mine).nonce != mine.nonce):
+        if held is None:
+            raise Lost
+        theirs = held.state.lease
+        if mine and (theirs is None or theirs.nonce != mine.nonce):
             raise Lost
         self.held = held
 
     def _show(self) -> None:
+        """Show where the run stands; what cannot be shown now is shown at the next look."""
+        lease = self.state.lease
         try:
-            self.held = show(self.site, self.held)
+            self.held = show(self.site, self.held, lease.nonce if lease else "")
         except Lost:
             self._again()
+        except GitHubError as error:
+            self.site.note(f"run {self.state.run}: not shown: {error}")
+            self._again()
+
+
+def _clean(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the kernel says of a plan without tokens: it is about to be read by others."""
+    found: Mapping[str, Any] = json.loads(redact(json.dumps(told)))
+    return found
 
 
 def _levels(plan: Plan) -> tuple[tuple[str, ...], ...]:
@@ -766,14 +906,17 @@ def _without(state: RunState, done: Sequence[Todo]) -> RunState:
     return replace(state, todo=tuple(todo for todo in state.todo if todo not in done))
 
 
+def _record_of(kept: Mapping[str, bytes]) -> str:
+    """Return the id of the kernel's record that has a plan; empty: there is none to go on with."""
+    if "plan.json" not in kept or "meta.json" not in kept:
+        return ""
+    return str(json.loads(kept["meta.json"])["run"])
+
+
 def _unfinished(kept: Mapping[str, bytes]) -> bool:
     if "outcome.json" not in kept:
         return True
     return json.loads(kept["outcome.json"])["state"] in _UNFINISHED
-
-
-def _is_done(kept: Mapping[str, bytes]) -> bool:
-    return "outcome.json" in kept and json.loads(kept["outcome.json"])["state"] == "done"
 
 
 def _remaining(plan: Plan, landed: set[str]) -> Plan:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mak.errors import GitHubError
-from mak.github import marks, messages
+from mak.github import marks, messages, queueing
 from mak.github.commands import Asked, Command, parse, sanitized
 from mak.github.events import Press
 from mak.github.ledger import Held, Lost
@@ -34,6 +34,8 @@ from mak.github.state import (
 #: Seconds for which a comment is heard at an issue that has no run yet: as long as GitHub keeps
 #: what it could not deliver.
 RECENT = 3 * 24 * 3600
+#: Characters of an issue's title and text that a planner is given.
+CONTEXT = 8_000
 #: Seconds between two words on where a run stands.
 STATUS = 60
 #: Commands that are heard while a plan is being made or changed; others wait until it is there.
@@ -210,6 +212,15 @@ def _of_issue(site: Site, issue: int, since: int) -> Iterator[Said]:
         yield replace(said, updated=said.created)
 
 
+def _context(site: Site, issue: int) -> str:
+    """Return what an issue says, as people see it and cut to what a planner is given of it."""
+    found = site.reader.issue(issue)
+    title, _ = sanitized(str(found.get("title") or ""))
+    body, _ = sanitized(str(found.get("body") or ""))
+    text = f"{' '.join(title.split())}\n\n{body}".strip()
+    return text if len(text) <= CONTEXT else f"{text[:CONTEXT]}\n[…]"
+
+
 def _said(letter: str, number: int, found: Mapping[str, Any]) -> Said:
     user = found.get("user") or {"id": 0, "login": "ghost", "type": "User"}
     app = found.get("performed_via_github_app") or {}
@@ -256,9 +267,17 @@ def _carry(site: Site, issue: int, held: Held | None, said: Said, asked: Asked) 
     for command in asked.commands:
         key = f"{said.key}:{command.line}"
         facts = Facts(said.author, permission, said.created, role, key, said.url, site.moment)
+        if (why := _foreign(site, issue, command)) and permission in _WRITERS:
+            sign = "confused"
+            answers.append(_answer(said, key, why))
+            continue
         state = held.state if held else RunState(Phase.DONE, Person(0, ""), issue=issue)
         after, effect = reduce(state, command, facts, site.rules)
         match effect:
+            case Begin() if why := _spent(site, said.author):
+                sign = "confused"
+                answers.append(_answer(said, key, why))
+                continue
             case Begin():
                 # Not in the ledger yet: it gets there with all that this text makes of it.
                 held = Held("", _begun(site, issue, held, said, command))
@@ -278,6 +297,31 @@ def _carry(site: Site, issue: int, held: Held | None, said: Said, asked: Asked) 
         if held:
             held = replace(held, state=after)
     return _settle(site, held, said, answers, sign)
+
+
+def _foreign(site: Site, issue: int, command: Command) -> str:
+    """Say why a run cannot begin at a pull request; empty: it is an issue, or is not asked for."""
+    if command.verb not in ("run", "plan") or not site.reader.issue(issue).get("pull_request"):
+        return ""
+    pull = site.reader.pull(issue)
+    head, base = ((pull.get(end) or {}).get("repo") or {} for end in ("head", "base"))
+    if not head or head.get("id") != base.get("id"):
+        return (
+            "this pull request comes from a fork: MAK runs nothing of it and does not check it"
+            " out. Ask at an issue."
+        )
+    return f"`/mak {command.verb}` begins at an issue, and this is a pull request."
+
+
+def _spent(site: Site, person: Person) -> str:
+    """Say why somebody may not begin a run today; empty: they may."""
+    most = site.policy.daily_usd_per_user
+    if most is None or (spent := queueing.spent_today(site, person.id)) < most:
+        return ""
+    return (
+        f"your runs have spent {spent:.2f} USD in the last 24 hours;"
+        f" `daily_usd_per_user` is {most:.2f}. Nothing is begun."
+    )
 
 
 def _answer(said: Said, key: str, says: str) -> Answer:
@@ -377,6 +421,7 @@ def _begun(site: Site, issue: int, held: Held | None, said: Said, command: Comma
             hashlib.sha256(said.body.encode()).hexdigest(),
         ),
         request=text,
+        context=_context(site, issue),
         wanted=Wanted(
             int(agents) if agents else None,
             int(waves) if waves else None,

@@ -38,6 +38,8 @@ class Job:
     #: The kernel's id of the run.
     run: str = ""
     request: str = ""
+    #: What the issue says beside it; only a planner that is a model is given it.
+    context: str = ""
     #: What a person has to say of `plan`, for planning anew.
     remark: str = ""
     plan: Mapping[str, Any] | None = None

@@ -18,8 +18,9 @@ from mak.github.state import ACTIVE, Phase, Proposal, RunState, dump, load
 _STATE = "state.json"
 #: Where records are, first choice first: some repositories take branches only.
 PLACES = ("refs/mak/", "refs/heads/mak/state/")
-#: What of a record is GitHub's share; all else is the kernel's.
+#: What of a record is GitHub's share; all else is the kernel's, which it begins with `_META`.
 _OURS = ("plan/",)
+_META = "meta.json"
 
 
 class Lost(Exception):
@@ -102,6 +103,8 @@ class Ledger:
     def write(self, held: Held, state: RunState, files: Mapping[str, bytes] | None = None) -> Held:
         """Write a run's state after `held`, and other documents of its record.
 
+        The kernel's documents are all of them or none: they take the place of those before.
+
         Raises `Lost` when somebody else was first.
         """
         commit = self._commit(state, files or {}, held.commit, onto=held.commit)
@@ -118,9 +121,12 @@ class Ledger:
 
     def kernel(self, held: Held) -> dict[str, bytes]:
         """Return what the kernel keeps of a run, by the path of each document."""
-        paths = self._remote.blobs(held.commit)
-        kept = [path for path in paths if path != _STATE and not path.startswith(_OURS)]
+        kept = self._kernels(held.commit)
         return {path: self._remote.read(held.commit, path) or b"" for path in kept}
+
+    def _kernels(self, commit: str) -> list[str]:
+        paths = self._remote.blobs(commit)
+        return [path for path in paths if path != _STATE and not path.startswith(_OURS)]
 
     # ------------------------------------------------------------------------------------ Git
 
@@ -149,7 +155,8 @@ class Ledger:
     ) -> str:
         text = f"mak: {state.run} is {state.phase}\n"
         documents = {**files, _STATE: dump(state)}
-        return self._remote.commit(documents, text, parent, state.since, onto=onto)
+        gone = self._kernels(onto) if onto and _META in files else ()
+        return self._remote.commit(documents, text, parent, state.since, onto=onto, gone=gone)
 
     def _push(self, name: str, commit: str, expected: str) -> bool:
         """Move a ref; False: somebody was first. Raises `GitHubError` where none is taken."""

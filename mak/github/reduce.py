@@ -138,7 +138,7 @@ def reduce(state: RunState, command: Command, facts: Facts, rules: Rules) -> Ste
         case "cancel":
             halt = Halt("cancel", facts.actor.login, command.flag("revert") is not None)
             why = f"Cancelled by @{facts.actor.login} while the run was {state.phase}."
-            stopped = replace(state, halt=halt, todo=())
+            stopped = replace(state, halt=halt, todo=(), waits="", reverted="")
             return stopped.into(Phase.CANCELLED, facts.now, why), Done()
         case "resume" | "retry":
             return _go_on(state, command, facts)
@@ -287,7 +287,8 @@ def _go_on(state: RunState, command: Command, facts: Facts) -> Step:
     if not state.approved and not state.skipped:
         says = f"`{command.verb}` has nothing to go on with: no plan is approved."
         return state, Refuse(says)
-    going = replace(state, halt=None, last_wave=None)
+    afresh = state.afresh or command.flag("rebase") is not None
+    going = replace(state, halt=None, last_wave=None, afresh=afresh, reverted="")
     return going.into(Phase.RUNNING, facts.now), Done()
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -33,6 +34,13 @@ _OURS = re.compile(
 _RACED = ("cannot lock ref", "failed to update ref")
 _ATTEMPTS = 5
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+#: What passes: a server that fails or is not there for a moment, an answer that is lost.
+_PASSING = re.compile(
+    r"returned error: 5\d\d|RPC failed|early EOF|unexpected disconnect|Connection (?:reset|refused)"
+    r"|Could not resolve host|Empty reply from server|timed out"
+)
+#: Seconds to wait before each further attempt.
+_WAITS = (2.0, 4.0, 8.0)
 
 
 class Push(StrEnum):
@@ -57,13 +65,19 @@ class Remote:
     """One repository at GitHub, and a bare one here."""
 
     def __init__(
-        self, url: str, tokens: Tokens, folder: Path, checkout: Path | None = None
+        self,
+        url: str,
+        tokens: Tokens,
+        folder: Path,
+        checkout: Path | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Make a bare repository in a folder that is not there; borrow a checkout's objects.
 
         Raises `StoreError` when git cannot.
         """
-        self.url, self._tokens = url, tokens
+        self.url, self._tokens, self._sleep = url, tokens, sleep
         folder.mkdir(parents=True)
         self._git = Git(folder, None)
         self._git.run("init", "--quiet", "--bare", "--template=")
@@ -92,12 +106,20 @@ class Remote:
         moment: int,
         *,
         onto: str = "",
+        gone: Iterable[str] = (),
     ) -> str:
         """Make a commit of these files and of those of `onto`; the same again is the same commit.
 
+        Of the latter those that are `gone` are left out.
+
         `moment`, in seconds since 1970, is its date; `parent` is empty for the first one.
         """
-        blobs = self.blobs(onto) if onto else {}
+        out = {*gone}
+        blobs = (
+            {path: blob for path, blob in self.blobs(onto).items() if path not in out}
+            if onto
+            else {}
+        )
         for path, data in files.items():
             made = self._git.run("hash-object", "-w", "--stdin", input=data)
             blobs[path] = made.decode().strip()
@@ -203,7 +225,19 @@ class Remote:
         return done.stdout
 
     def _attempt(self, *args: str) -> CompletedProcess[bytes]:
-        """Run a command that talks to GitHub, once more where its token is not taken."""
+        """Run a command that talks to GitHub, again where its token is not taken or GitHub fails.
+
+        Any of them may be done twice: a push names where its ref is expected.
+        """
+        done = self._once(*args)
+        for wait in _WAITS:
+            if not done.returncode or not _PASSING.search(done.stderr.decode("utf-8", "replace")):
+                break
+            self._sleep(wait)
+            done = self._once(*args)
+        return done
+
+    def _once(self, *args: str) -> CompletedProcess[bytes]:
         token = self._tokens.current()
         done = self._git.attempt(*args, env=self._settings(token))
         if done.returncode and _is_unauthorized(done) and self._tokens.renew(token):

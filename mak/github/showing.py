@@ -15,8 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from mak.errors import GitHubError
-from mak.github import marks, messages
+from mak.errors import AnswerLost, GitHubError
+from mak.github import leases, marks, messages
 from mak.github.ledger import Held
 from mak.github.messages import Links
 from mak.github.reduce import shown
@@ -24,6 +24,8 @@ from mak.github.site import Site
 from mak.github.state import Offer, Phase, Posted, Proposal, Pull, RunState
 
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+#: How often an answer that is lost is looked for.
+_ATTEMPTS = 3
 _LABELS = {
     Phase.PLANNING: "mak:planning",
     Phase.REVIEW: "mak:review",
@@ -35,19 +37,24 @@ _LABELS = {
 }
 
 
-def show(site: Site, held: Held) -> Held:
+def show(site: Site, held: Held, nonce: str = "") -> Held:
     """Make what is on GitHub what a run's state says, and note what was made.
 
-    Raises `Lost` when somebody else has written the state since.
+    Whoever has anything to write takes the run's lease first, or has it by its `nonce`: two who
+    looked for the same text and did not find it would both make it. What is returned has the lease
+    still. Raises `Lost` when somebody else has written the state since, `Busy` when somebody else
+    has the lease: it is for them to show.
     """
-    showing = _Showing(site, held)
-    showing.pull()
-    showing.offers()
-    showing.track()
-    showing.answers()
-    showing.end()
-    showing.checks()
-    showing.label()
+    showing = _Showing(site, held, nonce)
+    for _ in range(_ATTEMPTS):
+        try:
+            showing.all()
+        except AnswerLost as error:
+            # It is there or is not: looking again tells.
+            site.note(f"run {held.state.run}: {error}")
+        else:
+            return showing.held
+    showing.all()
     return showing.held
 
 
@@ -55,6 +62,25 @@ def show(site: Site, held: Held) -> Held:
 class _Showing:
     site: Site
     held: Held
+    #: Of the lease that is ours; empty: none is yet.
+    nonce: str = ""
+
+    def all(self) -> None:
+        """Show all of it."""
+        self.pull()
+        self.offers()
+        self.track()
+        self.answers()
+        self.end()
+        self.checks()
+        self.threads()
+        self.label()
+
+    def claim(self) -> None:
+        """Be the one who writes."""
+        self.held = leases.take(self.site, self.held, self.nonce)
+        assert self.held.state.lease
+        self.nonce = self.held.state.lease.nonce
 
     @property
     def state(self) -> RunState:
@@ -77,11 +103,11 @@ class _Showing:
 
     # ------------------------------------------------------------------------------- comments
 
-    def _comment(self, key: str, issue: int, body: str, *, edits: bool = False) -> Posted | None:
+    def _comment(self, key: str, issue: int, body: str) -> Posted | None:
         """Have a text in an issue; None: it was there already."""
-        sha = _sha(body)
         posted = self.state.posted.get(key)
         if posted is None:
+            self.claim()
             found = self._found(self.site.api.comments(issue), body)
             if found is None:
                 found = self.site.api.comment(issue, body)
@@ -89,9 +115,6 @@ class _Showing:
             made = Posted(int(found["id"]), str(found["node_id"]), _sha(found["body"]))
             created = int(datetime.fromisoformat(found["created_at"]).timestamp())
             return self._kept(key, made, created)
-        if edits and posted.sha256 != sha:
-            self.site.api.edit_comment(posted.id, body)
-            self._note(key, replace(posted, sha256=sha))
         return None
 
     def _kept(self, key: str, made: Posted, created: int) -> Posted:
@@ -118,6 +141,7 @@ class _Showing:
                 continue
             if state.offers[-1].repair != old.repair and not old.repair:
                 continue  # the plan itself stays to be read
+            self.claim()
             self._try("hiding a plan", partial(self.site.api.minimize, posted.node))
             self._note(_key(old), replace(posted, hidden=True))
         offer = state.offer
@@ -137,6 +161,7 @@ class _Showing:
             body, _ = messages.repairs(state, offer, proposal, self.links)
             self._comment(key, state.issue, body)
             return
+        self.claim()
         number = state.pull.number
         lines = _hunks(self.site.api.files(number))
         body, inline = messages.repairs(state, offer, proposal, self.links, lines, self._proposal())
@@ -164,6 +189,7 @@ class _Showing:
             assert made
             self._try("pinning", lambda: self.site.api.pin(made.id))
         elif posted.sha256 != _sha(still):
+            self.claim()
             now = messages.tracking(state, self._proposal(), self.links, self.site.moment)
             self.site.api.edit_comment(posted.id, now)
             self._note("track", replace(posted, sha256=_sha(still)))
@@ -171,6 +197,7 @@ class _Showing:
     def answers(self) -> None:
         """Say what is owed to those who commanded."""
         while self.state.answers:
+            self.claim()
             answer, *left = self.state.answers
             found = self._found(self.site.api.comments(answer.issue), answer.body)
             if found is None:
@@ -194,6 +221,8 @@ class _Showing:
                 body = messages.done(self.state, links, (state.requester.login,))
             case Phase.FAILED:
                 body = messages.failed(state, proposal, links, state.facts.get("output", ""))
+            case Phase.CANCELLED if state.takes_back:
+                return
             case Phase.CANCELLED:
                 body = messages.cancelled(state, proposal)
             case Phase.EXPIRED:
@@ -214,6 +243,8 @@ class _Showing:
         if state.pull is None:
             if "nopull" in state.posted:
                 return
+            self.claim()
+            state = self.state
             found = api.pull_of(state.branch) or self._open()
             if found is None:
                 self._comment("nopull", state.issue, messages.no_pull(state, links))
@@ -229,6 +260,7 @@ class _Showing:
         before = str(self.site.reader.pull(state.pull.number).get("body") or "")
         body = messages.pull_body(state, self._proposal(), links, before, by_job=by_job)
         if body != before:
+            self.claim()
             api.edit_pull(state.pull.number, body=body)
         self._note("pull", replace(posted, sha256=ours))
 
@@ -251,6 +283,7 @@ class _Showing:
         return made
 
     def _ready(self, pull: Pull) -> None:
+        self.claim()
         if self._try("making it ready", lambda: self.site.api.ready(pull.node)):
             posted = self.state.posted["pull"]
             self._note("pull", posted, pull=replace(pull, draft=False))
@@ -263,11 +296,11 @@ class _Showing:
         """Report each wave, and what is left broken beside its lines; where that is allowed."""
         state = self.state
         for wave in state.waves:
-            key = f"check:{wave.number}"
+            key = f"check:{wave.commit[:12]}"
             if key not in state.posted:
                 name = f"MAK / wave {wave.number}"
                 output = {"title": wave.subject[:200] or name, "summary": " ".join(wave.tasks)}
-                self._check(key, name, wave.commit, "success", output)
+                self._check(key, str(wave.number), name, wave.commit, "success", output)
         offer = state.offer
         if offer and offer.repair and state.head and f"check:r{offer.rev}" not in state.posted:
             spots = self.site.ledger.proposal(self.held, offer.rev).spots
@@ -277,7 +310,15 @@ class _Showing:
                 "summary": f"{len(notes)} places are left broken; a plan puts them right.",
             }
             decision = "action_required" if self.site.by_job is False else "neutral"
-            self._check(f"check:r{offer.rev}", "MAK / repair", state.head, decision, output, notes)
+            self._check(
+                f"check:r{offer.rev}",
+                f"r{offer.rev}",
+                "MAK / repair",
+                state.head,
+                decision,
+                output,
+                notes,
+            )
         self._decided()
 
     def _decided(self) -> None:
@@ -294,6 +335,7 @@ class _Showing:
             title = f"Repair plan {offer.repair}"
             output = {"title": title, "summary": "Somebody has decided, or there is a newer plan."}
             fields = {"status": "completed", "conclusion": "neutral", "actions": []}
+            self.claim()
             edit = partial(self.site.api.edit_check, posted.id, {**fields, "output": output})
             self._try(f"closing {title}", edit)
             self._note(key, replace(posted, hidden=True))
@@ -301,14 +343,15 @@ class _Showing:
     def _check(
         self,
         key: str,
+        id: str,
         name: str,
         commit: str,
         conclusion: str,
         output: Mapping[str, Any],
         notes: list[dict[str, Any]] | None = None,
     ) -> None:
-        state = self.state
-        external = f"{state.run}:{key.removeprefix('check:')}"
+        self.claim()
+        external = f"{self.state.run}:{id}"
         fields: dict[str, Any] = {
             "name": name,
             "head_sha": commit,
@@ -340,12 +383,37 @@ class _Showing:
         self._try(f"reporting {name}", check)
         self._note(key, made)
 
+    def threads(self) -> None:
+        """Resolve the threads of a review whose repairs are on the branch: ours, nobody else's."""
+        state = self.state
+        for offer in state.offers:
+            review, key = state.posted.get(_key(offer)), f"resolved:{offer.rev}"
+            landed = any(wave.repair == offer.repair for wave in state.waves)
+            if not (offer.repair and landed and review and state.pull) or key in state.posted:
+                continue
+            self.claim()
+            self._try("resolving threads", partial(self._resolve, state.pull.number, review.id))
+            self._note(key, Posted(0))
+
+    def _resolve(self, pull: int, review: int) -> None:
+        ours = {
+            each["id"]
+            for each in self.site.api.line_comments(pull)
+            if each.get("pull_request_review_id") == review
+            and (each.get("user") or {}).get("id") in self.site.mine
+        }
+        for thread in self.site.api.threads(pull):
+            first = thread["comments"]["nodes"][:1]
+            if not thread["isResolved"] and any(each["databaseId"] in ours for each in first):
+                self.site.api.resolve(thread["id"])
+
     def label(self) -> None:
         """Label the issue with where its run stands; where that is allowed."""
         wanted = _LABELS.get(self.state.phase, "")
         posted = self.state.posted.get("label", Posted(0))
         if posted.sha256 == wanted:
             return
+        self.claim()
         if posted.sha256:
             gone = posted.sha256
             self._try("a label", lambda: self.site.api.take_label(self.state.issue, gone))

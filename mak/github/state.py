@@ -209,6 +209,8 @@ class RunState:
     trigger: Trigger = Trigger(0, "", 0, 0)
     #: As the planner is given it.
     request: str = ""
+    #: What the issue says beside it, for planners that are models.
+    context: str = ""
     wanted: Wanted = Wanted()
     #: The branch that the pull request is for, and its commit when the run began.
     base: str = ""
@@ -234,6 +236,16 @@ class RunState:
     head: str = ""
     #: Which record of the kernel the run is in; a retry begins another one.
     attempt: int = 1
+    #: The record whose end has been taken note of; one that ended and is not this was cut off then.
+    over: str = ""
+    #: How many waves had landed when that record was begun: the kernel counts from there.
+    begun_after: int = 0
+    #: Whether the next record is a new one, so that no answer of the old one is used again.
+    afresh: bool = False
+    #: What an approved run waits for, as a sentence has it; empty: nothing.
+    waits: str = ""
+    #: What became of the waves that were to be taken back; empty: nothing yet.
+    reverted: str = ""
     #: US dollars and tokens, planning included.
     spent: float = 0.0
     tokens: int = 0
@@ -266,6 +278,12 @@ class RunState:
     def offer(self) -> Offer | None:
         """Return the newest offer."""
         return self.offers[-1] if self.offers else None
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether its waves are still to be taken back, as whoever cancelled it asked."""
+        asked = self.halt is not None and self.halt.revert
+        return self.phase is Phase.CANCELLED and asked and bool(self.waves) and not self.reverted
 
     def into(self, phase: Phase, moment: int, why: str = "") -> RunState:
         """Return the run in another phase."""
@@ -317,6 +335,8 @@ class Proposal:
     overlaps: tuple[Overlap, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     spots: tuple[Spot, ...] = ()
+    #: What the planner was given; empty: the run's request.
+    asked: str = ""
     #: How tasks are called in the kernel, by the ids shown.
     names: Mapping[str, str] = field(default_factory=dict)
 

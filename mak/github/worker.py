@@ -20,15 +20,22 @@ from mak import events, kernel
 from mak.config import Config, parse_document, validate
 from mak.errors import MakError
 from mak.github.jobs import Job
+from mak.github.messages.words import plain
+from mak.github.redaction import redact
 from mak.kernel import Decision, Options, Review
 from mak.landing import sources_at
 from mak.model import NodeId, Plan
 from mak.plan import parse_plan, plan_digest, plan_document
 from mak.providers import Setup
 from mak.providers.own import named_prices, own
+from mak.providers.spec import BUILTIN
+from mak.providers.spec import parse as parse_spec
 from mak.source import Sources
 from mak.source.names import line_of
 from mak.store import Store
+
+#: Characters of a goal in a commit's message.
+_GOAL = 1_000
 
 
 @dataclass(slots=True)
@@ -54,10 +61,12 @@ class _Worker:
                 case "plan":
                     assert not (job.remark and job.plan is None)
                     given = parse_plan(job.plan) if job.plan is not None else None
-                    asked: str | tuple[str, str, Plan] = job.request
+                    words = self._asked(options)
+                    asked: str | tuple[str, str, Plan] = words
                     if given is not None:
-                        asked = (job.request, job.remark, given)
-                    self._offer(await kernel.make_plan(store, asked, options))
+                        asked = (words, job.remark, given)
+                    shown = "\n\n".join([words, *([job.remark] if job.remark else [])])
+                    self._offer(await kernel.make_plan(store, asked, options), shown)
                 case "ground":
                     self._offer(await kernel.make_plan(store, parse_plan(job.plan), options))
                 case "run":
@@ -100,6 +109,8 @@ class _Worker:
             run=job.run,
             last_wave=lambda: self.last_wave,
             trailers=job.trailers,
+            # What a model wrote tells nobody and closes nothing, and says no token.
+            wording=lambda goal: plain(redact(goal), _GOAL),
         )
 
     def _reviewing(self, options: Options, plan: Any) -> Options:
@@ -134,9 +145,17 @@ class _Worker:
             self.repair = event.number
         self.say({"event": events.to_json(event)})
 
-    def _offer(self, review: Review) -> None:
+    def _asked(self, options: Options) -> str:
+        """Return what the planner is asked; refactorings are read from a request alone."""
+        job = self.job
+        if not job.context or parse_spec(options.planner, options.setup).name == BUILTIN:
+            return job.request
+        return f"{job.request}\n\nThe issue that this is asked at says:\n\n{job.context}"
+
+    def _offer(self, review: Review, asked: str = "") -> None:
         problems = list(review.problems(review.plan))
-        self.say({"offer": {**self._proposal(review), "problems": problems}})
+        told = {**self._proposal(review), "problems": problems, "asked": asked}
+        self.say({"offer": told})
 
     def _proposal(self, review: Review) -> dict[str, Any]:
         """Return a plan with what people want to know of it."""
@@ -203,6 +222,7 @@ def _listen(worker: _Worker, told: FileIO) -> None:
     for line in told:
         last = json.loads(line)["last_wave"]
         worker.last_wave = last if worker.last_wave is None else min(last, worker.last_wave)
+    os.kill(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

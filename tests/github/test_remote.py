@@ -26,7 +26,8 @@ def make(github: FakeGitHub, shop: Shop, tmp_path: Path) -> MakeRemote:
     def remote(level: str = "write", checkout: Path | None = None) -> Remote:
         token = github.workflow_token(shop.repository, contents=level)
         made = tmp_path / f"remote-{len(list(tmp_path.glob('remote-*')))}"
-        return Remote(f"{github.url}/octo/shop.git", GivenToken(token), made, checkout)
+        url, waits = f"{github.url}/octo/shop.git", lambda seconds: None
+        return Remote(url, GivenToken(token), made, checkout, sleep=waits)
 
     return remote
 
@@ -66,11 +67,15 @@ def test_a_push_whose_answer_is_lost_is_found_done(
     github.faults.lose_answer(method="POST", path="/git-receive-pack")
     assert remote.push(RUN, first(remote), "") == Pushed(Push.DONE)
     assert github.faults.over
-    github.faults.fail(502, method="POST", path="/git-receive-pack")
+    github.faults.fail(502, method="POST", path="/git-receive-pack", times=4)
     following = remote.commit({"state.json": b"2"}, "planning", first(remote), 1_700_000_001)
     with pytest.raises(GitHubError, match="502"):
         remote.push(RUN, following, first(remote))
     assert shop.repository.sha(RUN) == first(remote)
+    github.faults.fail(502, method="POST", path="/git-receive-pack")
+    github.faults.fail(503, path="/info/refs")
+    assert remote.push(RUN, following, first(remote)) == Pushed(Push.DONE)
+    assert github.faults.over
 
 
 def test_a_humans_commit_is_never_written_over(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,11 +20,11 @@ from mak.github.engine import reconcile
 from mak.github.ledger import Held, Ledger
 from mak.github.messages import Links
 from mak.github.reading import Reader
-from mak.github.remote import Remote
+from mak.github.remote import Pushed, Remote
 from mak.github.site import Site, Wishes
 from mak.github.state import RunState
 from mak.github.tokens import GivenToken
-from mak.github.transport import Transport
+from mak.github.transport import Clock, Transport
 from tests.github.conftest import PERMISSIONS, github
 from tests.support.fakegithub import FakeGitHub
 from tests.support.fakegithub.world import Issue, Repository, User
@@ -35,6 +36,53 @@ B = "import a\n\n\ndef use():\n    return a.old()\n"
 FILES = {"a.py": A, "b.py": B, "README.md": "# Shop\n"}
 RENAME = "rename function a.old to new"
 ACTIONS_BOT = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
+
+
+class Died(BaseException):
+    """The worker is gone, as if killed: nothing that MAK catches."""
+
+
+Boundary = Callable[[str], None]
+
+
+class _Watched(Transport):
+    """A transport that tells of each write before it is sent and after it is answered."""
+
+    boundary: Boundary
+
+    def write(self, method: str, path: str, body: Any = None, *, repeatable: bool = False) -> Any:
+        place = re.sub(r"/[0-9a-f]+(?=/|$)", "/N", path.partition("/shop")[2])
+        mark = marks.read(str(body.get("body") or "")) if isinstance(body, dict) else None
+        what = f"{method} {place} {mark['kind'] if mark else ''}".rstrip()
+        self.boundary(f"before {what}")
+        made = super().write(method, path, body, repeatable=repeatable)
+        self.boundary(f"after {what}")
+        return made
+
+    def graphql(self, query: str, *, writes: bool = True, **variables: Any) -> dict[str, Any]:
+        what = f"GraphQL {query.split('{')[1].split('(')[0].strip()}"
+        if writes:
+            self.boundary(f"before {what}")
+        data = super().graphql(query, writes=writes, **variables)
+        if writes:
+            self.boundary(f"after {what}")
+        return data
+
+
+class _WatchedRemote(Remote):
+    """A remote that tells of each push before and after it."""
+
+    boundary: Boundary
+
+    def push(self, ref: str, commit: str, expected: str) -> Pushed:
+        kind = "/".join(ref.split("/")[1:3])
+        data = self.read(commit, "state.json")
+        phase = json.loads(data)["phase"] if data else ""
+        what = f"push {kind} {phase}{'' if expected else ' anew'}".rstrip()
+        self.boundary(f"before {what}")
+        pushed = super().push(ref, commit, expected)
+        self.boundary(f"after {what}")
+        return pushed
 
 
 @dataclass(eq=False)
@@ -50,6 +98,12 @@ class Talk:
     wishes: Wishes = field(default_factory=Wishes)
     changes: dict[str, Any] = field(default_factory=dict)
     count: int = 0
+    #: Told of every write to GitHub, before and after it.
+    boundary: Boundary = lambda name: None
+    #: What MAK told its log.
+    notes: list[str] = field(default_factory=list)
+    #: Seconds that were waited for GitHub, none of them really.
+    slept: float = 0.0
 
     def say(self, text: str, who: User | None = None, *, pull: bool = False) -> Any:
         """Comment, a second after what was there before."""
@@ -62,11 +116,16 @@ class Talk:
         self.count += 1
         folder = self.folder / f"job-{self.count}"
         token = GivenToken(self.hub.workflow_token(self.repository, **PERMISSIONS))
-        transport = self.stack.enter_context(Transport(token, self.hub.url, pace=0))
+        clock = Clock(sleep=self._sleep)
+        transport = _Watched(token, self.hub.url, pace=0, clock=clock)
+        transport.boundary = lambda each: self.boundary(each)
+        self.stack.enter_context(transport)
         name = self.repository.full_name
         reader = Reader(transport, name)
         self.stack.callback(reader.close)
-        remote = Remote(f"{self.hub.url}/{name}.git", token, folder / "remote")
+        url = f"{self.hub.url}/{name}.git"
+        remote = _WatchedRemote(url, token, folder / "remote", sleep=self._sleep)
+        remote.boundary = lambda each: self.boundary(each)
         bots = {user.id for user in self.hub.world.users.values() if user.login.endswith("[bot]")}
         kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
         given = {
@@ -78,6 +137,7 @@ class Talk:
             "links": Links(f"{self.hub.url}/{name}", self.hub.url),
             "by_job": True,
             "poll": 0.2,
+            "note": self.notes.append,
             "now": lambda: self.hub.now().timestamp(),
             **self.changes,
             **changes,
@@ -85,6 +145,9 @@ class Talk:
         return Site(
             Api(transport, name), reader, remote, Ledger(remote), folder=folder / "work", **given
         )
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept += seconds
 
     def wake(self, **changes: Any) -> RunState | None:
         """Have MAK look, as an event does."""

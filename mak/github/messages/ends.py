@@ -79,7 +79,9 @@ def cancelled(state: RunState, proposal: Proposal | None = None, running: str = 
     last = last_wave(state, proposal)
     stays = f"{last[:1].upper()}{last[1:]} stays" if last else ""
     gone = f"{running} was discarded" if running else ""
-    if halt and halt.revert and last:
+    if state.reverted:
+        stays = f"On {branch(state)}: {inert(state.reverted, 2_000).removesuffix('.')}"
+    elif halt and halt.revert and last:
         stays = f"What was committed is taken back on {branch(state)}, one commit per wave"
     kept = "; ".join(part for part in (stays, gone) if part)
     text += f" {kept[:1].upper()}{kept[1:]}." if kept else ""

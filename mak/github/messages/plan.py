@@ -81,7 +81,7 @@ def _long(
 ) -> tuple[list[str], bool]:
     tasks = _tasks(proposal)
     dropped = {str(each.task.get("id", "")): each for each in proposal.dropped}
-    lines = _head(state, offer, _REQUEST)
+    lines = _head(state, offer, proposal, _REQUEST)
     shown: set[str] = set()
     wave_of = {task: number for number, wave in enumerate(proposal.waves, 1) for task in wave}
     gone = _placed(dropped, wave_of)
@@ -108,7 +108,7 @@ def _short(
         f"{inert(str(d.task.get('id', '')), 64)} by {name(d.login)}" for d in proposal.dropped
     ]
     return [
-        *_head(state, offer, round(1_500 * share)),
+        *_head(state, offer, proposal, round(1_500 * share)),
         "",
         "| Wave | Tasks |",
         "|---|---|",
@@ -122,10 +122,11 @@ def _short(
     ]
 
 
-def _head(state: RunState, offer: Offer, most: int) -> list[str]:
+def _head(state: RunState, offer: Offer, proposal: Proposal, most: int) -> list[str]:
     first = next((line for line in state.request.splitlines() if line.strip()), "")
-    asked = quote(state.request, most)
-    if len(state.request) > most:
+    given = proposal.asked or state.request
+    asked = quote(given, most)
+    if len(given) > most:
         asked += f"\n\nThat is not all of it; {whole(state, offer.rev)}."
     return [
         f'### Plan rev {offer.rev} for "{inert(first, 100)}"',

@@ -126,10 +126,14 @@ def _notes(state: RunState) -> list[str]:
     """Return what there is to say besides the steps, a line each."""
     notes = [prose(state.why, 1_000)] if state.why else []
     if state.phase is Phase.RUNNING:
+        if state.waits:
+            notes.append(prose(state.waits, 1_000))
         if state.halt and state.halt.how == "pause":
             notes.append(f"Pauses after the wave that runs, as {name(state.halt.login)} asked.")
         if state.last_wave is not None:
             notes.append(f"Runs up to wave {state.last_wave}, as whoever approved it asked.")
+    if state.reverted:
+        notes.append(prose(state.reverted, 1_000))
     if state.skipped:
         plans = ", ".join(map(str, state.skipped[-20:]))
         notes.append(f"Left as they are, as somebody decided: repairs of plan {plans}.")
