@@ -122,10 +122,9 @@ def test_what_failed_is_planned_anew(talk: Talk, scripted: Scripted) -> None:
     begun(talk)
     assert approved(talk) is Phase.FAILED
     again = task("again", "b.py::use", "call what it is called now")
-    first = TWO["reply"]["tasks"][0]
     talk.wishes = scripted(
         {
-            "plan": [planned(first, again)],
+            "plan": [planned(again)],
             "tasks": {"T3": [uses("new")]},
         }
     )
