@@ -29,6 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmark.analysis.figures import draw_suite, lacking
 from benchmark.analysis.suite import report
 from benchmark.simulation.repository import create
 from benchmark.suite.arms import ARMS
@@ -162,10 +163,13 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="keep the finished repositories")
     parser.add_argument("--fresh", action="store_true", help="start over")
     parser.add_argument("--render-only", action="store_true", help="only report what is there")
+    parser.add_argument("--figures", action="store_true", help="draw (needs matplotlib)")
     parser.add_argument("--latency", type=float, default=0.02, help="mock: seconds of an answer")
     parser.add_argument("--seed", type=int, default=0, help="mock: what mistakes are drawn from")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args(words)
+    if options.figures and (why := lacking()):
+        parser.error(f"--figures {why}")
     if options.mode == "mock":
         if options.models:
             parser.error("--models is for --mode real: a mock answers from the references")
@@ -221,6 +225,8 @@ def main(words: Sequence[str] | None = None) -> int:
     text = report(rows, options.mode)
     (options.results / f"{options.mode}.md").write_text(text)
     print(text, end="")
+    if options.figures and (ran := [row for row in rows if "not_run" not in row]):
+        print(*draw_suite(ran, options.results, options.mode), sep="\n")
     return 0
 
 

@@ -22,14 +22,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmark.analysis.figures import draw
+from benchmark.analysis.figures import draw, lacking
 from benchmark.analysis.table import report
 from benchmark.simulation import clock
 from benchmark.simulation.arms import ARMS
@@ -116,11 +115,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="cells at a time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if options.figures and find_spec("matplotlib") is None:
-        parser.error(
-            "--figures needs matplotlib, which MAK does not depend on: "
-            f"{sys.executable} -m pip install matplotlib"
-        )
+    if options.figures and (why := lacking()):
+        parser.error(f"--figures {why}")
     config = read_document(options.config)
     folder = options.results / options.config.stem
     if options.fresh and not options.render_only:

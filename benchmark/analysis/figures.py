@@ -1,14 +1,26 @@
-"""Figures of a sweep: how the arms scale on each shape, as SVG and PNG."""
+"""Figures: how the arms of a sweep scale, and what those of the suite pass and take."""
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 Row = dict[str, Any]
+
+
+def lacking() -> str:
+    """Say how to get matplotlib, which MAK does not depend on; empty where it is here."""
+    if find_spec("matplotlib") is not None:
+        return ""
+    return (
+        "needs matplotlib, which MAK does not depend on: "
+        f"{sys.executable} -m pip install matplotlib"
+    )
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
@@ -38,6 +50,40 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     axes[0][-1].legend(fontsize=7)
     figure.tight_layout()
     made = [folder / "scaling.svg", folder / "scaling.png"]
+    for path in made:
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    pyplot.close(figure)
+    return made
+
+
+def draw_suite(rows: Sequence[Row], folder: Path, mode: str) -> list[Path]:
+    """Draw share of tests passed and wall clock of every arm, a group for each project."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    projects = list(dict.fromkeys(row["project"] for row in rows))
+    arms = list(dict.fromkeys(row["arm"] for row in rows))
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4))
+    values: list[Callable[[Row], float]] = [
+        lambda row: 100 * row["passed"] / row["tests"],
+        lambda row: row["seconds"],
+    ]
+    for axis, value, label in zip(axes, values, ("tests passed, %", "wall, s"), strict=True):
+        for number, arm in enumerate(arms):
+            found = [
+                [value(r) for r in rows if (r["project"], r["arm"]) == (p, arm)] for p in projects
+            ]
+            heights = [mean(each) if each else 0.0 for each in found]
+            places = [i + number / (len(arms) + 1) for i in range(len(projects))]
+            axis.bar(places, heights, 1 / (len(arms) + 1), label=arm)
+        axis.set_xticks(range(len(projects)), projects, fontsize=8)
+        axis.set_ylabel(label)
+    axes[1].legend(fontsize=7)
+    figure.suptitle("mock: proves the harness, says nothing of models" if mode == "mock" else mode)
+    figure.tight_layout()
+    made = [folder / f"{mode}.svg", folder / f"{mode}.png"]
     for path in made:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 
+from benchmark.analysis.figures import lacking
 from benchmark.contention_study.plots import draw
 from benchmark.contention_study.report import datasheet, tables
 from benchmark.contention_study.study import Sizes, study
@@ -39,11 +38,8 @@ def main(words: list[str] | None = None) -> int:
     for each in (run, actions.add_parser("render", help="write tables and datasheet anew")):
         each.add_argument("--plots", action="store_true", help="draw (needs matplotlib)")
     args = parser.parse_args(words)
-    if args.plots and find_spec("matplotlib") is None:
-        parser.error(
-            "--plots needs matplotlib, which MAK does not depend on: "
-            f"{sys.executable} -m pip install matplotlib"
-        )
+    if args.plots and (why := lacking()):
+        parser.error(f"--plots {why}")
     args.results.mkdir(parents=True, exist_ok=True)
     if args.action == "run":
         for repo in args.repo:
