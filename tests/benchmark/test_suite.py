@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -110,7 +111,12 @@ def test_a_command_line_works_in_worktrees_and_says_what_it_spent(tmp_path: Path
         "print(json.dumps({'usage': usage, 'total_cost_usd': 0.5}))\n"
     )
     words = ["--mode", "mock", "--project", "callers", "--arm", "cli-worktrees"]
-    words += ["--results", str(tmp_path), "--cli", f"{sys.executable} {script} {{prompt}}"]
+    words += [
+        "--results",
+        str(tmp_path),
+        "--cli",
+        f"{shlex.join([sys.executable, str(script)])} {{prompt}}",
+    ]
     assert main(words) == 0
     (row,) = rows_of(tmp_path / "mock.jsonl")
     assert (row["passed"], row["tests"], row["failed"]) == (84, 84, [])

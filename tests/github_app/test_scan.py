@@ -30,6 +30,9 @@ from tests.road.test_repair import RENAMED
 from tests.support.fakegithub import FakeGitHub
 from tests.support.fakegithub.world import Installation
 
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
+
 __all__ = ["github", "talk"]
 #: Longer than anybody waits.
 SLOW = {**RENAMED, "delay_s": 600}

@@ -11,6 +11,9 @@ from tests.github_runs.conftest import Scripted, Talk
 from tests.github_runs.test_conversation import GOOD, LOST, approved, begun
 from tests.support.fakegithub.faults import Fault
 
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
+
 
 def whole(talk: Talk) -> None:
     """Say what leads from an issue to a pull request, with no word twice."""

@@ -15,6 +15,9 @@ from tests.github_runs.conftest import RENAME, Scripted, Talk
 from tests.github_runs.test_conversation import GOOD, approved, begun
 from tests.road.test_repair import RENAMED
 
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
+
 SLOW = {**GOOD, "tasks": {**GOOD["tasks"], "T1": [{**RENAMED, "delay_s": 8}]}}
 
 

@@ -17,6 +17,9 @@ from mak.github.state import LEASE, Phase, RunState
 from tests.github_runs.conftest import Died, Scripted, Talk
 from tests.github_runs.test_conversation import GOOD, LOST, begun
 
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
+
 #: How often a worker may be started again for one thing that was said.
 PATIENCE = 80
 
