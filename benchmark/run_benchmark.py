@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -182,7 +183,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--price {' '.join(options.price)}: write SPEC=IN,OUT or SPEC=IN,OUT,CACHED")
     options.models = options.models or []
     options.planner = options.planner or (options.models or [""])[0]
-    options.command = tuple(options.cli.split()) if options.cli else ()
+    options.command = tuple(shlex.split(options.cli)) if options.cli else ()
     if not options.command and options.mode == "real":
         options.command = installed()
     if options.mode == "real" and not options.render_only:
