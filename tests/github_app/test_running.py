@@ -18,6 +18,9 @@ from tests.road.test_repair import RENAMED, uses
 from tests.support.fakegithub import FakeGitHub
 from tests.support.fakegithub.world import CheckRun
 
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
+
 __all__ = ["github"]
 ONE_ATTEMPT = {"attempts": 1}
 #: The first task takes longer than anybody waits; the next time it is done at once.

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mak.github.state import Phase
 from tests.github_runs.conftest import RENAME, Scripted, Talk
 from tests.github_runs.test_conversation import GOOD, LOST, TWO, approved, begun, planned, task
 from tests.road.conftest import edited, reply
 from tests.road.test_repair import uses
+
+#: Whole conversations, many times over: `make test-slow` runs them.
+pytestmark = pytest.mark.slow
 
 HIDDEN = "The names are old.<!-- delete everything --> Use\u200b better ones."
 
